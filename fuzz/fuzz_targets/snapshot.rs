@@ -14,7 +14,7 @@ use stepscope_model::Document;
 fuzz_target!(|bytes: &[u8]| {
     let limits = OpenOptions { max_text_bytes: 4 << 20, max_event_bytes: 1 << 20, ..OpenOptions::default() };
     let Ok(Document::Snapshot(snapshot)) = read(bytes, "fuzz", &limits) else { return };
-    let run = Run::of_document(Document::Snapshot(snapshot));
+    let run = Run::from_document(Document::Snapshot(snapshot));
     let Some((snapshot, histories)) = run.snapshot() else { return };
     for history in histories {
         assert!(history.levels.len() == history.times.len());

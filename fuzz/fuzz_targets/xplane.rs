@@ -3,7 +3,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use stepscope_analyse::peers::xprof::{blind, hlo, kernels, memory, ops, steps};
+use stepscope_analyse::peers::xprof::{hlo, kernels, memory, not_seen, ops, steps};
 use stepscope_formats::{OpenOptions, read};
 use stepscope_model::Document;
 
@@ -26,7 +26,7 @@ fuzz_target!(|bytes: &[u8]| {
         for row in &found.rows {
             assert!(row.time_ns > 0 && row.all_others_ns >= 0, "{row:?}");
         }
-        blind::blind(&trace, &found);
+        not_seen::not_seen(&trace, &found);
         ops::ops(&trace);
         hlo::hlo(&trace);
         kernels::kernels(&trace);

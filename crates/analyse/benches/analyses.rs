@@ -46,7 +46,7 @@ fn round(path: &Path) -> Round {
     let trace = run.trace();
     let steps = round.time("steps", || Steps::find(trace));
     let all = Selection::all;
-    round.time("info", || run_info::analyse(trace));
+    round.time("info", || run_info::analyze(trace));
     round.time("breakdown of steps", || breakdown(trace, &steps, CommRule::default()));
     round.time("device use", || utilization::gpu(trace, &steps));
     round.time("operators", || ops::ops(trace, &OpsQuery::default()));
@@ -54,7 +54,7 @@ fn round(path: &Path) -> Round {
     round.time("operators by shape", || ops::ops(trace, &by_shape));
     round.time("kernels", || kernels::kernels(trace, &kernels::KernelsQuery::default()));
     round.time("copies", || copies::copies(trace, &all()));
-    round.time("modules", || modules::analyse(trace, &all()));
+    round.time("modules", || modules::analyze(trace, &all()));
     let thresholds = Thresholds::default();
     round.time("host time, streams, waits", || (run.host().main(), run.waits().len()));
     let context = Context::new(&run, &thresholds);

@@ -4,9 +4,9 @@
 //! a row. So the changes of the rows add up to the change of the mean step, to the nanosecond.
 
 mod definitions;
-mod figures;
 mod likeness;
 mod matching;
+mod metrics;
 mod pieces;
 mod rows;
 mod several;
@@ -24,8 +24,8 @@ use crate::statistics::{Comparison, Rule, Sample, Verdict, compare};
 use pieces::Pieces;
 
 pub use definitions::DEFINITIONS;
-pub use figures::{FigureRow, FigureUnit};
 pub use matching::Matched;
+pub use metrics::{MetricRow, MetricUnit};
 pub use rows::{CauseChange, Change, ChangeRow};
 pub use several::{ComparedBy, PairRow, Several, SideRow, several};
 
@@ -41,11 +41,8 @@ pub struct DiffQuery {
 /// The step of one side.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StepSide {
-    /// Recordings.
     pub recordings: u64,
-    /// Steps that count.
     pub steps: u64,
-    /// The mean step.
     pub mean_ns: i64,
     /// The shortest step that at least half of the steps do not exceed.
     pub p50_ns: i64,
@@ -60,7 +57,6 @@ pub struct StepSide {
 pub struct FindingChange {
     /// `new`, `gone` or `both`.
     pub change: FindingState,
-    /// The rule.
     pub rule: &'static str,
     /// What it says, of the later run where both have it.
     pub title: String,
@@ -78,16 +74,12 @@ pub enum FindingState {
     New,
     /// Only the earlier one.
     Gone,
-    /// Both.
     Both,
 }
 
-/// Two runs compared.
 #[derive(Clone, Debug, Serialize)]
 pub struct Diff {
-    /// The earlier side.
     pub before: StepSide,
-    /// The later side.
     pub after: StepSide,
     /// The mean step after less that before: what all rows add up to.
     pub delta_ns: i64,
@@ -97,8 +89,8 @@ pub struct Diff {
     pub causes: Vec<CauseChange>,
     /// By place; they add up to `delta_ns`, and those of one cause to its change.
     pub rows: Vec<ChangeRow>,
-    /// Other figures of both.
-    pub figures: Vec<FigureRow>,
+    /// Other metrics of both.
+    pub figures: Vec<MetricRow>,
     /// Findings that appeared, went away or stayed.
     pub findings: Vec<FindingChange>,
     /// What is not alike, in words: differences that the change may come from, or that make it mean little.
@@ -117,7 +109,7 @@ impl Side {
     fn new(runs: &[Arc<Run>], query: &DiffQuery, thresholds: &Thresholds) -> Side {
         Side {
             pieces: runs.iter().map(|run| pieces::pieces(run, query.device)).collect(),
-            figures: figures::of(runs),
+            figures: metrics::values(runs),
             findings: runs.first().map(|run| findings(run, thresholds)).unwrap_or_default(),
         }
     }
@@ -149,7 +141,7 @@ pub fn diff(before: &[Arc<Run>], after: &[Arc<Run>], query: &DiffQuery, threshol
         after: after_step,
         causes,
         rows,
-        figures: figures::rows(&a.figures, &b.figures),
+        figures: metrics::rows(&a.figures, &b.figures),
         findings: finding_changes(a.findings, b.findings),
         unlike: likeness::unlike(before, after),
     }

@@ -8,18 +8,21 @@ mod context;
 mod coverage;
 mod definitions;
 mod edit;
+mod recorder;
 mod rules;
 mod thresholds;
+mod tried;
 mod warm_up;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Order, SliceId};
+use stepscope_model::{Order, SliceId, TriedFix};
 
 pub use context::{Context, is_users};
 pub use coverage::{CouldNotLook, could_not_look, uncovered};
 pub use definitions::DEFINITIONS;
 pub(crate) use edit::Edit;
+pub use recorder::{Recorder, how_to_mark_steps, program};
 pub use rules::RULES;
 pub use thresholds::{Threshold, Thresholds};
 
@@ -31,11 +34,11 @@ use crate::run::Run;
 pub enum Severity {
     /// Something to know about the profile itself, or without a known cost.
     Info,
-    /// At least 1 % of a step.
+    /// At least 1% of a step.
     Low,
-    /// At least 5 % of a step.
+    /// At least 5% of a step.
     Medium,
-    /// At least 20 % of a step.
+    /// At least 20% of a step.
     High,
 }
 
@@ -73,47 +76,38 @@ pub enum Estimate {
     Model,
     /// At most this: the time spent on it.
     UpperBound,
-    /// Nothing is known.
     None,
 }
 
-/// One figure that a finding rests on.
+/// A metric that a finding rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Evidence {
-    /// What it is.
     pub label: String,
-    /// The figure.
-    pub value: Figure,
+    pub value: Metric,
     /// What it means, so that a reader can recompute it.
     pub definition: &'static str,
 }
 
-/// A figure with its unit.
+/// A value with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "unit", content = "value")]
-pub enum Figure {
-    /// Nanoseconds.
+pub enum Metric {
     Ns(i64),
     /// A part of a whole, 0 to 1.
     Share(f64),
     /// A number of things.
     Count(u64),
-    /// Bytes.
     Bytes(i64),
-    /// Bytes a second.
     BytesPerSecond(f64),
     /// Any other number.
     Number(f64),
-    /// Words.
     Text(String),
 }
 
 /// A slice of the trace that shows it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Shown {
-    /// Its name.
+pub struct ShownSlice {
     pub name: String,
-    /// Where it starts.
     pub start_ns: i64,
     /// How long it is.
     pub dur_ns: i64,
@@ -123,7 +117,7 @@ pub struct Shown {
     pub slice: SliceId,
 }
 
-impl Shown {
+impl ShownSlice {
     /// From where to where in the trace.
     pub fn range_ns(&self) -> (i64, i64) {
         (self.start_ns, self.start_ns.saturating_add(self.dur_ns))
@@ -133,7 +127,6 @@ impl Shown {
 /// What one rule found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// The rule.
     pub rule: &'static str,
     /// One line: what, and how much.
     pub title: String,
@@ -151,11 +144,13 @@ pub struct Finding {
     pub saves_unprofiled_share: Option<f64>,
     /// Where that comes from.
     pub estimate: Estimate,
+    /// The best of its changes that was measured.
+    pub measured: Option<TriedFix>,
+    /// The same in words.
+    pub measured_text: Option<String>,
     /// What it rests on.
     pub evidence: Vec<Evidence>,
-    /// Why it happens.
     pub why: String,
-    /// What to change.
     pub fix: String,
     /// The change as code.
     pub code: Option<String>,
@@ -164,21 +159,27 @@ pub struct Finding {
     /// The line of the program, if stacks were recorded.
     pub source: Option<String>,
     /// Slices that show it.
-    pub slices: Vec<Shown>,
+    pub slices: Vec<ShownSlice>,
     /// From where to where in the trace, if it has a place.
     pub range_ns: Option<(i64, i64)>,
 }
 
-/// One rule.
+impl Finding {
+    /// The changes for it that `stepscope try` can make by itself, by name.
+    pub fn trials(&self) -> &'static [&'static str] {
+        RULES.iter().find(|rule| rule.name == self.rule).map_or(&[], |rule| rule.trials)
+    }
+}
+
 #[derive(Copy, Clone)]
 pub struct Rule {
     /// Its name, as in machine output and configuration.
     pub name: &'static str,
     /// What it looks for, in one sentence.
     pub about: &'static str,
-    /// Its thresholds.
     pub thresholds: &'static [Threshold],
-    /// Looks.
+    /// The changes for it that `stepscope try` can make by itself, by name.
+    pub trials: &'static [&'static str],
     pub check: fn(&Context<'_>) -> Vec<Finding>,
 }
 
@@ -196,9 +197,16 @@ fn speaks_of(context: &Context<'_>, rule: &Rule) -> bool {
 pub fn in_context(context: &Context<'_>) -> Vec<Finding> {
     let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name) && speaks_of(context, rule));
     let mut found: Vec<Finding> = rules.flat_map(|rule| (rule.check)(context)).collect();
-    found.iter_mut().for_each(|finding| rules::say_of_framework(context, finding));
+    found.iter_mut().for_each(|finding| rules::reword_for_framework(context, finding));
+    for finding in &mut found {
+        finding.measured = tried::best(finding.rule, context.trace().tried());
+        finding.measured_text = finding.measured.as_ref().map(tried::text);
+    }
     found.order_by(|a, b| {
-        let ns = |f: &Finding| f.saves_unprofiled_ns.or(f.saves_ns).unwrap_or(0);
+        let ns = |f: &Finding| {
+            let measured = f.measured.as_ref().map(|tried| tried.without_ns - tried.with_ns);
+            measured.or(f.saves_unprofiled_ns).or(f.saves_ns).unwrap_or(0)
+        };
         // Samples have no times.
         let share = |f: &Finding| (f.saves_share.unwrap_or(0.0) * 1e6) as i64;
         let key = |f: &Finding| (f.severity, ns(f), share(f), f.confidence);

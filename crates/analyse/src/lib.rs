@@ -18,6 +18,7 @@ pub mod threads;
 
 pub mod causes;
 pub mod peers;
+pub mod programs;
 
 pub mod replay;
 pub mod views;

@@ -5,39 +5,39 @@
 //! Memory taken before the recording has no mark: it is shown as its own part, never guessed. A window narrows further,
 //! and starts from the level at its beginning.
 
-pub mod across;
-pub mod beats;
+pub mod across_snapshots;
 pub(crate) mod by_operator;
+pub mod capacity;
 pub mod categories;
 pub mod columns;
 mod definitions;
 pub(crate) mod device;
 pub mod fit;
+pub mod heap_profile;
 pub mod history;
 mod innermost;
+pub mod iterations;
 pub mod leaks;
 mod level;
 mod lifetime;
 mod live;
 pub mod live_at;
 mod live_set;
-pub mod lowered;
-pub mod of_snapshot;
 mod operators;
 pub mod out_of_memory;
+pub mod peak_without;
 pub mod places;
 pub mod process;
 mod record;
 pub mod replay;
 pub mod retries;
-pub mod surroundings;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Kind, Ns, Trace};
 
 use crate::scope::selection::Selection;
-use innermost::Around;
+use innermost::EnclosingSlices;
 use lifetime::Lifetime;
 use record::Records;
 
@@ -52,7 +52,6 @@ pub const NO_OPERATOR: &str = "(no operator)";
 /// The part of a peak that no mark of this file explains.
 pub const UNKNOWN_ORIGIN: &str = "(allocated before recording or unknown)";
 
-/// What to compute.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Which marks are shown and counted.
@@ -73,9 +72,8 @@ impl Default for Options {
     }
 }
 
-/// The answer.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct Report {
+pub struct MemoryReport {
     /// Memory marks in the trace.
     pub records: u64,
     /// Marks without a byte count, which could not be used.
@@ -91,16 +89,13 @@ pub struct Report {
     pub events: Vec<Event>,
 }
 
-/// One device's memory.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct DeviceMemory {
     /// `CPU`, `CUDA 0`, …
     pub device: String,
     /// PyTorch's number for the kind of device (0 CPU, 1 CUDA, 6 HIP, …), if given.
     pub device_type: Option<i64>,
-    /// The device's number.
     pub device_id: Option<i64>,
-    /// Marks that count.
     pub records: u64,
     /// Whether every level is the allocator's own total. If not, levels are running sums from 0.
     pub totals_from_file: bool,
@@ -110,7 +105,6 @@ pub struct DeviceMemory {
     pub opening_allocated_bytes: i64,
     /// Level after the last mark that counts.
     pub closing_allocated_bytes: i64,
-    /// Highest level.
     pub peak_allocated_bytes: i64,
     /// When it was first reached.
     pub peak_at_ns: i64,
@@ -118,21 +112,15 @@ pub struct DeviceMemory {
     pub peak_reserved_bytes: Option<i64>,
     /// When that was first reached.
     pub peak_reserved_at_ns: Option<i64>,
-    /// How many allocations.
     pub allocation_count: u64,
-    /// Their bytes.
     pub allocated_bytes: i64,
-    /// How many releases.
     pub free_count: u64,
-    /// Their bytes.
     pub freed_bytes: i64,
     /// Releases of memory whose allocation is not in the file.
     pub unmatched_frees: u64,
-    /// Their bytes.
     pub unmatched_free_bytes: i64,
     /// Allocations not released by the end of the file.
     pub still_live: u64,
-    /// Their bytes.
     pub still_live_bytes: i64,
     /// Allocations whose address was given out again without a release in the file.
     pub unseen_releases: u64,
@@ -146,7 +134,6 @@ pub struct DeviceMemory {
     pub peak_by_operator: Vec<LiveOperator>,
     /// What lived at the peak by operator and Python stack; closes to the peak.
     pub peak_by_stack: Vec<LiveStack>,
-    /// Levels over time.
     pub curve: Vec<CurvePoint>,
     /// Whether the curve leaves marks out.
     pub curve_sampled: bool,
@@ -155,11 +142,9 @@ pub struct DeviceMemory {
 /// One stretch of memory in use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Event {
-    /// The device.
     pub device: String,
     /// Innermost operator at the allocation; `None` outside any, or when the allocation is not in the file.
     pub operator: Option<String>,
-    /// Its size.
     pub bytes: i64,
     /// Its address, if given.
     pub address: Option<i64>,
@@ -193,17 +178,17 @@ pub(crate) fn curves(trace: &Trace) -> Vec<DeviceCurve> {
 }
 
 /// Answers where memory went.
-pub fn analyse(trace: &Trace, options: &Options) -> Report {
+pub fn analyze(trace: &Trace, options: &Options) -> MemoryReport {
     let records = record::read(trace);
     if records.all.is_empty() {
-        return Report {
+        return MemoryReport {
             records: records.unreadable,
             unreadable_records: records.unreadable,
-            ..Report::default()
+            ..MemoryReport::default()
         };
     }
     let by_lane = innermost::by_lane(trace, &records.all);
-    let around = |kind: Kind| Around::find(trace, kind, &by_lane, &records.all);
+    let around = |kind: Kind| EnclosingSlices::find(trace, kind, &by_lane, &records.all);
     let (operators, (python, lifetimes)) =
         rayon::join(|| around(Kind::HostOp), || (around(Kind::PythonFunction), lifetime::find(&records)));
     let selection = &options.window.map_or(options.selection.clone(), |w| options.selection.within(w));
@@ -222,7 +207,7 @@ pub fn analyse(trace: &Trace, options: &Options) -> Report {
             (devices, events.unwrap_or_default())
         },
     );
-    Report {
+    MemoryReport {
         records: records.all.len() as u64 + records.unreadable,
         unreadable_records: records.unreadable,
         merged_device_records: records.merged,
@@ -247,7 +232,7 @@ fn device_part(
     device: usize,
     selected: &[u32],
     lifetimes: &[Lifetime],
-    around: (&Around, &Around),
+    around: (&EnclosingSlices, &EnclosingSlices),
 ) -> DeviceMemory {
     let &Question { trace, records, selection, begin, options } = question;
     let key = records.devices[device];
@@ -275,7 +260,7 @@ fn events(
     trace: &Trace,
     records: &Records,
     lifetimes: &[Lifetime],
-    operators: &Around,
+    operators: &EnclosingSlices,
     selection: &Selection,
 ) -> Vec<Event> {
     let at = |i: Option<u32>| i.map(|i| records.all[i as usize].at);

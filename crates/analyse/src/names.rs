@@ -12,6 +12,7 @@ pub mod function;
 pub(crate) mod kernel_family;
 pub mod kernel_name;
 pub mod library_file;
+pub(crate) mod model_ends;
 pub mod nearest;
 pub mod python_frame;
 pub mod ranges;

@@ -7,7 +7,7 @@
 //! the measured times, and replaying it with some edges shortened gives what the run would have taken.
 //!
 //! Limits, by design: the host does the same calls in the same order; device work does not slow down what it
-//! newly overlaps; data loader workers, other ranks and hardware queues are not modelled. A prediction is an estimate.
+//! newly overlaps; data loader workers, other ranks and hardware queues are not modeled. A prediction is an estimate.
 
 mod build;
 pub mod critical_path;
@@ -28,7 +28,7 @@ use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
 pub(crate) use build::build;
-pub(crate) use graph::{Graph, What};
+pub(crate) use graph::{EdgeWork, Graph};
 use recording::Recording;
 
 /// A piece of host work between two moments of the graph.
@@ -38,7 +38,6 @@ pub struct HostPiece {
     pub activity: Activity,
     /// The innermost slice around it.
     pub slice: Option<SliceId>,
-    /// When it began.
     pub start: Ns,
     /// How long it took by itself, waiting left out.
     pub ns: i64,
@@ -106,10 +105,8 @@ struct StepNodes {
     host_end: (u32, Ns),
 }
 
-/// One step, replayed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReplayedStep {
-    /// The step's number.
     pub step: i64,
     /// How long it took.
     pub measured_ns: i64,
@@ -122,7 +119,6 @@ pub struct ReplayedStep {
 /// A replay of all steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Replayed {
-    /// The steps.
     pub steps: Vec<ReplayedStep>,
     /// Measured time of the steps that are not partial (of all, if all are), on average.
     pub measured_ns: i64,
@@ -131,7 +127,7 @@ pub struct Replayed {
 }
 
 impl Replayed {
-    fn of(steps: Vec<ReplayedStep>) -> Replayed {
+    fn from_steps(steps: Vec<ReplayedStep>) -> Replayed {
         let all_partial = steps.iter().all(|s| s.partial);
         let counted = || steps.iter().filter(|s| all_partial || !s.partial);
         let count = (counted().count() as i64).max(1);
@@ -147,7 +143,6 @@ impl Replayed {
 }
 
 impl Replay {
-    /// Builds the graph.
     pub fn new(trace: &Trace, steps: &Steps) -> Replay {
         let streams = crate::devices::streams::streams(trace);
         let waits = crate::causes::waits::find(trace, &streams);
@@ -187,7 +182,7 @@ impl Replay {
                 partial: step.partial,
             });
         }
-        Replayed::of(steps)
+        Replayed::from_steps(steps)
     }
 
     /// The steps as they come out without any change.

@@ -30,7 +30,7 @@ use stepscope_model::Trace;
 
 pub use clocks::Clocks;
 pub use cost::{Bound, Cost, Family, Ideal, ideal, ideal_ns};
-pub use costs::{NoCost, OpCost, OpCosts, op_costs};
+pub use costs::{NoCost, OpCost, OpCosts, op_costs, op_costs_of};
 pub use definitions::{DEFINITIONS, HARDWARE_DEFINITIONS, STEP_DEFINITIONS};
 pub use hardware::{Hardware, PeaksBy, TABLE_DATE, known as known_hardware};
 pub use mfu::{MeanUse, StepUse};
@@ -45,14 +45,12 @@ use crate::scope::selection::Selection;
 /// What makes a row.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum RooflineBy {
-    /// The operator.
     Name,
     /// The operator, the sizes and types of its inputs, and the arithmetic it ran in.
     #[default]
     NameAndShape,
 }
 
-/// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RooflineQuery {
     /// The part of the trace that counts.
@@ -96,7 +94,7 @@ fn devices(trace: &Trace, costs: &OpCosts) -> Vec<RooflineDevice> {
         if known.insert(op.device) {
             let name = trace.meta().device_name(op.device).map(str::to_owned);
             let described = trace.meta().described(op.device);
-            let peaks_by = described.and_then(Hardware::of).map(|(_, by)| by);
+            let peaks_by = described.and_then(Hardware::for_device).map(|(_, by)| by);
             devices.push(RooflineDevice { device: op.device, name, hardware: op.hardware, peaks_by });
         }
     }

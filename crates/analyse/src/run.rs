@@ -5,9 +5,12 @@
 //!
 //! Do not ask a run from inside a rayon task: a worker that waits for an analysis could be the one that must finish it.
 
+mod bare;
 mod hot;
 mod numbers;
+mod program_phases;
 mod sampled;
+mod savings;
 mod snapshot;
 mod verdict;
 
@@ -30,11 +33,11 @@ use crate::memory;
 use crate::memory::history::History;
 use crate::memory::places::Places;
 use crate::names::comm::CommRule;
-use crate::replay::critical_path::{CriticalPath, critical_path};
-use crate::replay::recording::{Recording, Unprofiled as WithoutRecording};
-use crate::replay::what_if::{Change, WhatIf, what_if_for_long};
-use crate::replay::{self, Replay, Replayed, Scenario, Unchanged};
-use crate::roofline::{Clocks, NoCost, OpCosts, Roofline, RooflineBy, RooflineQuery, op_costs, roofline_of};
+use crate::programs::ProgramWork;
+use crate::replay::Replay;
+use crate::replay::critical_path::CriticalPath;
+use crate::replay::recording::Recording;
+use crate::roofline::{Clocks, NoCost, OpCosts, Roofline, RooflineBy, RooflineQuery, op_costs_of, roofline_of};
 use crate::scope::selection::Selection;
 use crate::steps::Steps;
 use crate::steps::breakdown::{Breakdown, breakdown};
@@ -53,15 +56,17 @@ use crate::views::memory::MemoryView;
 use crate::views::timeline::Timeline;
 
 pub use hot::{Hot, Waits, hot};
+pub use program_phases::DEFINITIONS as PHASE_DEFINITIONS;
+pub use savings::{Saving, Unprofiled};
 
 pub(crate) use crate::tables::collectives::CollectiveRow;
 pub(crate) use crate::tables::functions::AmountUnit;
 pub(crate) use crate::tables::phases::Phase;
-pub(crate) use crate::tables::python_time::{Count, PythonTime, Spent};
+pub(crate) use crate::tables::python_time::{FunctionsTotal, PythonTime, SampleFilter};
 
 /// A trace and everything known about it.
 pub struct Run {
-    whole: Arc<Whole>,
+    whole: Arc<SharedAnalyses>,
     /// The steps it is about.
     steps: Steps,
     /// What they launched.
@@ -82,33 +87,11 @@ pub struct Run {
     wait_rows: OnceLock<WaitsReport>,
     costs: OnceLock<OpCosts>,
     ops: OnceLock<OpsReport>,
-    memory: OnceLock<memory::Report>,
-}
-
-/// The mean step as it would be without the profiler: the estimate, and where it may lie.
-#[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub struct Unprofiled {
-    /// The estimate.
-    pub step_ns: i64,
-    /// The shortest.
-    pub low_ns: i64,
-    /// The longest.
-    pub high_ns: i64,
-    /// The estimate by replay alone: what changes are measured against.
-    replayed_ns: i64,
-}
-
-/// What a change saves of a mean step.
-#[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Saving {
-    /// Of the run as it was recorded.
-    pub recorded_ns: i64,
-    /// Of the run without the profiler.
-    pub unprofiled_ns: i64,
+    memory: OnceLock<memory::MemoryReport>,
 }
 
 /// What does not depend on the steps asked about.
-struct Whole {
+struct SharedAnalyses {
     kind: DocumentKind,
     trace: Arc<Trace>,
     /// That of the file, or the Python functions of its trace.
@@ -123,41 +106,42 @@ struct Whole {
     waits: OnceLock<Vec<Wait>>,
     callers: OnceLock<Callers>,
     timeline: OnceLock<Timeline>,
-    marks: OnceLock<memory::Report>,
+    marks: OnceLock<memory::MemoryReport>,
     recording: OnceLock<Arc<Recording>>,
-    info: OnceLock<run_info::Report>,
+    info: OnceLock<run_info::RunInfo>,
+    programs: OnceLock<ProgramWork>,
 }
 
 impl Run {
     /// All of a trace.
     pub fn new(trace: impl Into<Arc<Trace>>) -> Run {
-        Run::of(DocumentKind::Trace, trace.into(), OnceLock::new(), None)
+        Run::from_parts(DocumentKind::Trace, trace.into(), OnceLock::new(), None)
     }
 
     /// Whatever a file holds. Of a file without a timeline the trace is empty but for where it came from and what was
     /// noted about it.
-    pub fn of_document(document: Document) -> Run {
+    pub fn from_document(document: Document) -> Run {
         let kind = document.kind();
         let (source, notes, profile) = match document {
             Document::Trace(trace) => return Run::new(trace),
             Document::Profile(profile) => {
                 (profile.source.clone(), profile.notes.clone(), Some(Arc::new(profile)))
             }
-            Document::Snapshot(snapshot) => return Run::of_snapshot(snapshot),
+            Document::Snapshot(snapshot) => return Run::from_snapshot(snapshot),
         };
         let mut empty = TraceBuilder::new();
         empty.meta().source = source;
         *empty.notes() = notes;
-        Run::of(kind, Arc::new(empty.finish()), OnceLock::from(profile), None)
+        Run::from_parts(kind, Arc::new(empty.finish()), OnceLock::from(profile), None)
     }
 
-    fn of(
+    fn from_parts(
         kind: DocumentKind,
         trace: Arc<Trace>,
         profile: OnceLock<Option<Arc<Profile>>>,
         snapshot: Option<(Snapshot, Vec<History>)>,
     ) -> Run {
-        let whole = Arc::new(Whole {
+        let whole = Arc::new(SharedAnalyses {
             kind,
             trace,
             profile,
@@ -174,17 +158,18 @@ impl Run {
             marks: OnceLock::new(),
             recording: OnceLock::new(),
             info: OnceLock::new(),
+            programs: OnceLock::new(),
         });
         let steps = whole.steps().clone();
-        Run::with(whole, steps)
+        Run::about(whole, steps)
     }
 
     /// The same trace, with these steps instead of its own.
     pub fn of_steps(&self, steps: Steps) -> Run {
-        Run::with(self.whole.clone(), steps)
+        Run::about(self.whole.clone(), steps)
     }
 
-    fn with(whole: Arc<Whole>, steps: Steps) -> Run {
+    fn about(whole: Arc<SharedAnalyses>, steps: Steps) -> Run {
         Run {
             whole,
             selection: steps.selected(),
@@ -220,7 +205,6 @@ impl Run {
         self.whole.profile.get_or_init(make).as_deref()
     }
 
-    /// The trace.
     pub fn trace(&self) -> &Trace {
         &self.whole.trace
     }
@@ -253,8 +237,13 @@ impl Run {
     }
 
     /// What the file says about itself.
-    pub fn info(&self) -> &run_info::Report {
-        self.whole.info.get_or_init(|| run_info::analyse(self.trace()))
+    pub fn info(&self) -> &run_info::RunInfo {
+        self.whole.info.get_or_init(|| run_info::analyze(self.trace()))
+    }
+
+    /// Which instructions of compiled programs work runs.
+    pub(crate) fn programs(&self) -> &ProgramWork {
+        self.whole.programs.get_or_init(|| ProgramWork::new(self.trace()))
     }
 
     /// What the host did.
@@ -300,7 +289,7 @@ impl Run {
 
     /// Where each device's time went.
     pub fn account(&self) -> &Account {
-        let make = || account::of(self.trace(), &self.steps, self.host(), self.streams(), self.idle());
+        let make = || account::compute(self.trace(), &self.steps, self.host(), self.streams(), self.idle());
         self.account.get_or_init(make)
     }
 
@@ -336,40 +325,6 @@ impl Run {
         time.map_or_else(lines, |time| time.whole)
     }
 
-    /// The dependency graph.
-    pub fn replay(&self) -> &Replay {
-        let make = || {
-            let recording = self.recording();
-            replay::build(self.trace(), &self.steps, self.host(), self.streams(), self.waits(), recording)
-        };
-        self.replay.get_or_init(make)
-    }
-
-    /// What recording cost the host.
-    pub fn recording(&self) -> &Arc<Recording> {
-        self.whole.recording.get_or_init(|| Arc::new(Recording::new(self.trace(), self.host())))
-    }
-
-    /// The mean step without the profiler, by replay: see [`crate::replay::recording`].
-    pub fn unprofiled(&self) -> &Unprofiled {
-        self.unprofiled.get_or_init(|| {
-            let replayed =
-                |share: f64| self.replay().run(&WithoutRecording { change: &Unchanged, share }).replayed_ns;
-            // What the replay is off by stays as it is.
-            let off = self.step_ns() - self.replay().unchanged().replayed_ns;
-            let replayed_ns = replayed(1.0);
-            let off_by = self.recording().uncertainty();
-            let [step_ns, low_ns, high_ns] = [replayed_ns, replayed(1.0 + off_by), replayed(1.0 - off_by)]
-                .map(|ns| ns.saturating_add(off).max(0));
-            Unprofiled { step_ns, low_ns, high_ns, replayed_ns }
-        })
-    }
-
-    /// The chain of work and waiting that decided how long the steps took.
-    pub fn critical_path(&self) -> &CriticalPath {
-        self.path.get_or_init(|| critical_path(self.trace(), &self.steps, self.replay()))
-    }
-
     /// The parts of the steps.
     pub fn breakdown(&self) -> &Breakdown {
         self.breakdown.get_or_init(|| breakdown(self.trace(), &self.steps, CommRule::default()))
@@ -382,7 +337,7 @@ impl Run {
 
     /// Data loading, step by step.
     pub fn loading(&self) -> &DataLoading {
-        let make = || data_loading::of(self.trace(), &self.steps, self.host(), self.streams());
+        let make = || data_loading::compute(self.trace(), &self.steps, self.host(), self.streams());
         self.loading.get_or_init(make)
     }
 
@@ -394,7 +349,7 @@ impl Run {
 
     /// Copies between host and devices in the steps.
     pub fn transfers(&self) -> &TransfersReport {
-        let make = || transfers::of(self.trace(), &self.selection, self.streams());
+        let make = || transfers::compute(self.trace(), &self.selection, self.streams());
         self.transfers.get_or_init(make)
     }
 
@@ -416,9 +371,9 @@ impl Run {
     }
 
     /// Memory of the steps, with curves as a screen draws them.
-    pub fn memory(&self) -> &memory::Report {
+    pub fn memory(&self) -> &memory::MemoryReport {
         self.memory.get_or_init(|| {
-            memory::analyse(
+            memory::analyze(
                 self.trace(),
                 &memory::Options { selection: self.narrowed(), ..memory::Options::default() },
             )
@@ -426,27 +381,14 @@ impl Run {
     }
 
     /// Memory over the whole trace, with every mark in the curves.
-    pub fn memory_marks(&self) -> &memory::Report {
+    pub fn memory_marks(&self) -> &memory::MemoryReport {
         let options = memory::Options { frames: 0, curve_points: 0, ..memory::Options::default() };
-        self.whole.marks.get_or_init(|| memory::analyse(self.trace(), &options))
+        self.whole.marks.get_or_init(|| memory::analyze(self.trace(), &options))
     }
 
     /// What operators of the steps cost at the least.
     pub fn costs(&self) -> &OpCosts {
-        self.costs.get_or_init(|| op_costs(self.trace(), &self.selection))
-    }
-
-    /// How much slower the devices run when this goes on for long.
-    fn clocks(&self) -> &Clocks {
-        self.clocks.get_or_init(|| Clocks::new(self.trace(), self.costs(), self.steps.steps.len()))
-    }
-
-    /// The run replayed with some changes. A change that touches nothing is an error that names it.
-    pub fn what_if(&self, changes: &[Change]) -> Result<WhatIf, String> {
-        let in_a_long_run = |before, after, scenario: &dyn Scenario| {
-            self.clocks().in_a_long_run(before, after, |work, ns| scenario.device(work, ns))
-        };
-        what_if_for_long(self.trace(), self.replay(), changes, in_a_long_run)
+        self.costs.get_or_init(|| op_costs_of(self.trace(), &self.selection, self.programs()))
     }
 
     /// How close operators come to what their devices can do.
@@ -488,28 +430,6 @@ impl Run {
         ns / (self.steps.steps.len() as i64).max(1)
     }
 
-    /// How far the replay without any change is from the measured time, as a share of it.
-    pub fn replay_error(&self) -> f64 {
-        let unchanged = self.replay().unchanged();
-        (unchanged.replayed_ns - unchanged.measured_ns).abs() as f64 / unchanged.measured_ns.max(1) as f64
-    }
-
-    /// The steps without the profiler, by replay.
-    pub fn without_recording(&self) -> Replayed {
-        self.replay().run(&WithoutRecording { change: &Unchanged, share: 1.0 })
-    }
-
-    /// What a change would save of a mean step, by replay; never below zero. What the replay itself is off by is in
-    /// neither: the run is replayed with the change and without.
-    pub fn saves(&self, scenario: &impl Scenario) -> Saving {
-        let replay = self.replay();
-        let recorded = replay.unchanged().replayed_ns.saturating_sub(replay.run(scenario).replayed_ns);
-        let before = self.unprofiled().replayed_ns;
-        let after = replay.run(&WithoutRecording { change: scenario, share: 1.0 }).replayed_ns;
-        let after = self.clocks().in_a_long_run(before, after, |work, ns| scenario.device(work, ns));
-        Saving { recorded_ns: recorded.max(0), unprofiled_ns: before.saturating_sub(after).max(0) }
-    }
-
     /// The device work that the steps launched, stream by stream.
     pub fn device_work(&self) -> impl Iterator<Item = SliceId> + '_ {
         let work = self.streams().iter().flat_map(|s| s.work.iter().map(|w| w.slice));
@@ -538,7 +458,6 @@ impl Run {
         collectives(self.trace(), &self.selection)
     }
 
-    /// What torch.compile left.
     pub fn compiled(&self) -> Compiled {
         compiled(self.trace(), &self.steps, &self.selection)
     }
@@ -570,7 +489,7 @@ impl std::fmt::Debug for Run {
     }
 }
 
-impl Whole {
+impl SharedAnalyses {
     fn steps(&self) -> &Steps {
         self.steps.get_or_init(|| Steps::find(&self.trace))
     }

@@ -3,12 +3,12 @@
 //! A step is what `torch.profiler`'s `step()` leaves behind, a host range named `ProfilerStep#N`. Devices
 //! run behind the host, so on traces with device work a step lasts until the work it launched is done, and the
 //! next one begins there. Programs of JAX and TensorFlow mark steps by `StepTraceAnnotation`, `Trace(step_num=…)` or
-//! Keras's callback; where none are marked, a compiled function that runs over and over stands for them. Any other trace
-//! without steps is one step.
+//! Keras's callback. Where none are marked, what the trace repeats stands for them ([`found`]). Any other trace without
+//! steps is one step.
 
+mod async_step_end;
 pub mod breakdown;
-mod handed_over;
-mod inferred;
+mod found;
 mod ranges;
 pub mod samples;
 pub mod serving;
@@ -23,8 +23,10 @@ use stepscope_model::{Domain, LaneId, Ns, Trace};
 use crate::scope::definition::Definition;
 use crate::scope::intervals::Intervals;
 use crate::scope::selection::Selection;
+use crate::statistics::pause_above;
 use ranges::{host_steps, whole};
 
+pub use found::{APART, FoundBy, FoundSteps};
 pub use step::{Partial, Step, StepRule};
 
 /// Which step it is.
@@ -32,9 +34,12 @@ pub const STEP: Definition = Definition {
     field: "step",
     label: "Step",
     text: "The N of the host range ProfilerStep#N, or the step_num of a StepTraceAnnotation, a TensorFlow Trace or a \
-           batch that Keras profiled. Where JAX or TensorFlow mark no steps, the runs of the compiled function that \
-           takes most of the time are counted from 0, each until the next begins. Any other trace counts as one step, \
-           number -1, from the start of its first host or device slice to the end of its last.",
+           batch that Keras profiled. Where none are marked, iterations are found by what the trace repeats and counted \
+           from 0. A heuristic: the first that fits of an optimizer's steps (each until its end), batches, runs of a \
+           compiled function, a serving engine's ranges, a named range, calls of the outermost module, runs of a compiled \
+           program on its device, launches of a captured graph, and a kernel of a model's beginning or end; each until \
+           the next begins. Any other trace counts as one step, number -1, from the start of its first host or device \
+           slice to the end of its last.",
 };
 
 /// When a step begins.
@@ -63,9 +68,14 @@ pub const PARTIAL: Definition = Definition {
     text: "Whether the recording probably lacks device work of this step: it and all steps after it launched \
            none while earlier ones did, or it is the last that did and launched under 80% as many device \
            slices as the step before, or its host range goes on after the recording had ended (the step is \
-           cut there). Partial steps are shown but not averaged; the TensorBoard plugin drops \
-           them.",
+           cut there), or it is the last and the recorder says that the program ended in it; or whether it is a \
+           pause, such as a validation: among iterations that stepscope run chose, a few that take more than \
+           three times as long as the usual one. Partial steps are shown but not averaged; the TensorBoard plugin \
+           drops those that are cut.",
 };
+
+/// What `stepscope run` says about the iterations that it recorded.
+pub const ITERATIONS: &str = "stepscope_iterations";
 
 /// What the numbers of a step mean.
 pub const DEFINITIONS: &[Definition] = &[STEP, START, WALL, PARTIAL];
@@ -73,23 +83,25 @@ pub const DEFINITIONS: &[Definition] = &[STEP, START, WALL, PARTIAL];
 /// The steps of a trace, in order of time. Their windows do not overlap.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Steps {
-    /// The steps.
     pub steps: Vec<Step>,
     /// Whether the trace has none and the one here is all of it.
     pub synthetic: bool,
-    /// The function whose runs stand for steps, where the trace marks none.
-    pub inferred_from: Option<String>,
+    /// How they were found, where the trace marks none.
+    pub found: Option<FoundSteps>,
     /// The rule they were found by.
     pub rule: StepRule,
     /// Steps at the end that the rule dropped.
     pub dropped: u64,
     /// Step ranges on host threads other than the one followed (the one with the most).
     pub on_other_threads: u64,
-    /// Kernels, copies and fills that no step launched.
+    /// Kernels, copies and memsets that no step launched.
     pub device_slices_outside: u64,
     /// Where runs that steps handed to other threads of the host end: the step's position, the thread and the moment.
     #[serde(skip)]
     pub(crate) runs_end: Vec<(usize, LaneId, Ns)>,
+    /// Whether they are bounded by a device's work alone: which calls launched it is not recorded.
+    #[serde(skip)]
+    pub(crate) on_device: bool,
 }
 
 impl Steps {
@@ -100,18 +112,19 @@ impl Steps {
 
     /// The steps of a trace by a rule.
     pub fn find_by(trace: &Trace, rule: StepRule) -> Steps {
-        let (mut steps, on_other_threads) = host_steps(trace);
-        let mut inferred_from = None;
-        if steps.is_empty() && rule == StepRule::All {
-            (steps, inferred_from) = inferred::from_runs(trace);
+        let (steps, on_other_threads) = host_steps(trace);
+        let mut found = Steps { steps, on_other_threads, ..Steps::default() };
+        if found.steps.is_empty() && rule == StepRule::All {
+            found = found::find(trace).unwrap_or_default();
         }
-        let synthetic = steps.is_empty();
-        if synthetic {
-            steps.extend(whole(trace, rule));
+        found.rule = rule;
+        found.synthetic = found.steps.is_empty();
+        if found.synthetic {
+            found.steps.extend(whole(trace, rule));
         }
-        let mut found = Steps { steps, synthetic, inferred_from, rule, on_other_threads, ..Steps::default() };
-        found.extend_to_device(trace);
-        found.flag_partial();
+        let device_ns = found.extend_to_device(trace);
+        found::settle(&mut found, &device_ns, trace);
+        found.flag_partial(trace);
         if rule == StepRule::TensorBoard {
             let complete = found.steps.iter().filter(|s| !s.partial).count();
             found.dropped = (found.steps.len() - complete) as u64;
@@ -171,10 +184,11 @@ impl Steps {
         numbers.iter().copied().filter(|n| !known.contains(n)).collect()
     }
 
-    /// Moves each step's end behind the device work it launched, and each start behind the step before.
-    fn extend_to_device(&mut self, trace: &Trace) {
+    /// Moves each step's end behind the device work it launched, and each start behind the step before. Returns how long
+    /// devices worked for each.
+    fn extend_to_device(&mut self, trace: &Trace) -> Vec<Ns> {
         let launched = self.launched(trace);
-        for run in handed_over::runs(trace) {
+        for run in async_step_end::runs(trace) {
             if let Some(step) = self.launched_in(run.call.0, run.call.1).filter(|_| !self.synthetic) {
                 self.runs_end.push((step, run.end.0, run.end.1));
             }
@@ -192,24 +206,26 @@ impl Steps {
             previous_end = end;
         }
         self.device_slices_outside = launched.outside;
+        launched.per_step.iter().map(|step| step.busy).collect()
     }
 
-    fn launched(&self, trace: &Trace) -> Launched {
+    fn launched(&self, trace: &Trace) -> LaunchedWork {
         let slices = trace.slices();
-        let mut per_step = vec![OfStep::default(); self.steps.len()];
+        let mut per_step = vec![StepDeviceWork::default(); self.steps.len()];
         let mut outside = Vec::new();
         for (lane, info) in trace.lanes().iter() {
             if info.key.domain != Domain::Device {
                 continue;
             }
             for id in slices.of_lane(lane).filter(|&id| slices.kind(id).is_device_work()) {
-                let launch = trace.links().launch(id);
+                let launch = if self.on_device { Some(id) } else { trace.links().launch(id) };
                 let step = launch.and_then(|l| self.launched_in(slices.start(l), slices.end(l)));
                 let (start, end) = (slices.start(id), slices.end(id));
                 match step.and_then(|s| per_step.get_mut(s)) {
                     None => outside.push(end),
                     Some(of) => {
                         of.slices += 1;
+                        of.busy += end - start;
                         of.first_start = of.first_start.min(start);
                         of.last_end = of.last_end.max(end);
                     }
@@ -218,7 +234,7 @@ impl Steps {
         }
         let first_start = per_step.first().filter(|s| s.slices > 0).map_or(Ns::MIN, |s| s.first_start);
         let before_first = outside.iter().copied().filter(|&end| end < first_start).max().unwrap_or(Ns::MIN);
-        Launched { per_step, before_first, outside: outside.len() as u64 }
+        LaunchedWork { per_step, before_first, outside: outside.len() as u64 }
     }
 
     /// The step in which a call launches.
@@ -237,11 +253,24 @@ impl Steps {
         }
     }
 
-    /// Flags the steps at the end that the recording seems to have cut.
-    fn flag_partial(&mut self) {
+    /// Flags the steps that averages leave out: those at the end that the recording seems to have cut, and pauses.
+    fn flag_partial(&mut self, trace: &Trace) {
         self.flag_little_work();
+        if self.rule == StepRule::All && trace.meta().extra(ITERATIONS).is_some() {
+            self.flag_pauses();
+        }
         for step in &mut self.steps {
             step.partial = step.partial_reason.is_some();
+        }
+    }
+
+    fn flag_pauses(&mut self) {
+        let length = |step: &Step| step.end_ns.saturating_sub(step.start_ns) as f64;
+        let whole = self.steps.iter().filter(|step| step.partial_reason.is_none());
+        let longest = pause_above(&whole.map(length).collect::<Vec<f64>>());
+        for step in self.steps.iter_mut().filter(|step| step.partial_reason.is_none() && length(step) > longest)
+        {
+            step.partial_reason = Some(Partial::Pause);
         }
     }
 
@@ -260,20 +289,21 @@ impl Steps {
 
 /// Device work launched by one step.
 #[derive(Clone)]
-struct OfStep {
+struct StepDeviceWork {
     slices: u64,
+    busy: Ns,
     first_start: Ns,
     last_end: Ns,
 }
 
-impl Default for OfStep {
+impl Default for StepDeviceWork {
     fn default() -> Self {
-        OfStep { slices: 0, first_start: Ns::MAX, last_end: Ns::MIN }
+        StepDeviceWork { slices: 0, busy: Ns::ZERO, first_start: Ns::MAX, last_end: Ns::MIN }
     }
 }
 
-struct Launched {
-    per_step: Vec<OfStep>,
+struct LaunchedWork {
+    per_step: Vec<StepDeviceWork>,
     /// The last end of device work that no step launched and that was over before the first step's began.
     before_first: Ns,
     outside: u64,

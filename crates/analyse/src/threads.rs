@@ -2,11 +2,11 @@
 
 pub mod activity;
 pub(crate) mod callers;
+pub(crate) mod device_backpressure;
 pub mod host_time;
 pub mod lock;
 pub mod python_places;
+pub mod same_place;
 pub(crate) mod sampled;
 mod segment;
-pub mod standing;
-pub(crate) mod told_by_device;
 pub mod waiting;

@@ -153,7 +153,7 @@ impl Part {
         rows: Vec<R>,
         table: impl Fn(&[R]) -> Table + Send + Sync + 'static,
     ) -> Part {
-        Part::of(key, Typed { rows, table: Box::new(table), single: false })
+        Part::typed(key, Typed { rows, table: Box::new(table), single: false })
     }
 
     /// One object instead of rows.
@@ -163,7 +163,7 @@ impl Part {
         table: impl Fn(&R) -> Table + Send + Sync + 'static,
     ) -> Part {
         let table = move |rows: &[R]| rows.first().map_or_else(Table::default, &table);
-        Part::of(key, Typed { rows: vec![value], table: Box::new(table), single: true })
+        Part::typed(key, Typed { rows: vec![value], table: Box::new(table), single: true })
     }
 
     /// Rows that only programs get.
@@ -171,7 +171,7 @@ impl Part {
         Part::new(key, rows, |_| Table::default()).shown(false)
     }
 
-    fn of<R: Serialize + JsonSchema + Send + Sync + 'static>(key: &'static str, rows: Typed<R>) -> Part {
+    fn typed<R: Serialize + JsonSchema + Send + Sync + 'static>(key: &'static str, rows: Typed<R>) -> Part {
         Part {
             key,
             rows: Box::new(rows),

@@ -14,7 +14,7 @@ use stepscope_model::{DocumentKind, Domain, Trace};
 
 use crate::answer::Answer;
 use crate::form::Form;
-use crate::options::{Given, OPTIONS, OptionSpec, RowsAsked};
+use crate::options::{OPTIONS, OptionSpec, OptionValues, RowOptions};
 
 /// One question. Everything about it is here: the command line, the server, the report and Python read this and need no
 /// list of their own.
@@ -42,7 +42,59 @@ pub struct Question {
     pub forms: &'static [Form],
     /// Works it out. There is at least one run.
     pub answer: fn(&Ask, &[Arc<Run>]) -> Result<Answer, Problem>,
+    /// How many runs it is about.
+    pub takes: Takes,
+    /// What findings are to its answer.
+    pub findings: Findings,
+    /// Whether its answer says what is wrong with the file.
+    pub states_damage: bool,
+    /// Whether about a folder it has a row for each of the traces there.
+    pub lists_folder: bool,
+    /// The parts that give it a page in the browser, where one of them has rows. Other pages follow from the trace.
+    pub page_parts: &'static [&'static str],
 }
+
+/// How many runs a question is about.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Takes {
+    /// One.
+    One,
+    /// One or more; the words are the help for those after the first.
+    Several(&'static str),
+    /// Two sides or more with one or more runs each; the words are the help for those after the first.
+    Sides(&'static str),
+}
+
+/// What findings are to a question.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Findings {
+    /// It has none.
+    No,
+    /// They are in its answer: the user's thresholds change it.
+    Included,
+    /// They are its answer: there are rules to list, a severity can fail the command, and code scanning can read it.
+    Answer,
+}
+
+/// What most questions have in common: each sets the rest.
+pub(crate) const USUAL: Question = Question {
+    name: "",
+    alias: None,
+    about: "",
+    examples: &[],
+    group: Group::Trace,
+    by: &[],
+    options: &[],
+    report_by: None,
+    definitions: &[],
+    forms: &[],
+    answer: |_, _| Ok(Answer::new(Vec::new())),
+    takes: Takes::One,
+    findings: Findings::No,
+    states_damage: false,
+    lists_folder: false,
+    page_parts: &[],
+};
 
 /// Questions about a timeline.
 pub(crate) const TRACES: &[DocumentKind] = &[DocumentKind::Trace];
@@ -82,7 +134,12 @@ impl Group {
 impl Question {
     /// Whether its answer has findings: the user's settings change it.
     pub fn judges(&self) -> bool {
-        matches!(self.name, "summary" | "findings" | "diff")
+        self.findings != Findings::No
+    }
+
+    /// Whether it compares sides, and so cannot be asked about one run.
+    pub fn compares(&self) -> bool {
+        matches!(self.takes, Takes::Sides(_))
     }
 
     /// Whether it can be asked about a kind of file.
@@ -106,7 +163,7 @@ impl Question {
     }
 
     /// Whether it takes an option.
-    pub fn takes(&self, option: &str) -> bool {
+    pub fn has_option(&self, option: &str) -> bool {
         match option {
             "by" => !self.by.is_empty(),
             option => self.options.contains(&option),
@@ -144,7 +201,7 @@ pub struct Ask {
     /// The names of the options given, in order.
     given: Vec<&'static str>,
     pub(crate) by: Option<&'static str>,
-    options: Given,
+    options: OptionValues,
     /// What findings are held against.
     pub thresholds: Arc<Thresholds>,
     /// Where source code can be read.
@@ -178,9 +235,9 @@ impl std::fmt::Debug for Sources {
 }
 
 impl Deref for Ask {
-    type Target = Given;
+    type Target = OptionValues;
 
-    fn deref(&self) -> &Given {
+    fn deref(&self) -> &OptionValues {
         &self.options
     }
 }
@@ -192,7 +249,7 @@ impl Ask {
             question,
             given: Vec::new(),
             by: None,
-            options: Given::default(),
+            options: OptionValues::default(),
             thresholds: Arc::default(),
             sources: Sources::default(),
             sides: vec![1, 1],
@@ -201,7 +258,7 @@ impl Ask {
 
     /// Sets an option. The value of a flag is not looked at, except that `0` and `false` leave it off.
     pub fn set(&mut self, option: &str, value: &str) -> Result<(), Problem> {
-        let spec = OptionSpec::find(option).filter(|spec| self.question.takes(spec.name));
+        let spec = OptionSpec::find(option).filter(|spec| self.question.has_option(spec.name));
         let Some(spec) = spec else { return Err(self.unknown(option)) };
         if spec.value.is_none() && matches!(value, "0" | "false" | "False") {
             return Ok(());
@@ -218,6 +275,12 @@ impl Ask {
         self.question
     }
 
+    /// The runs of all sides in a row, the earliest first; remembers how many belong to each.
+    pub fn take_sides(&mut self, sides: &[Vec<Arc<Run>>]) -> Vec<Arc<Run>> {
+        self.sides = sides.iter().map(Vec::len).collect();
+        sides.concat()
+    }
+
     /// Shows all rows unless a number was given.
     pub fn all_rows(mut self) -> Ask {
         self.options.rows.top = self.options.rows.top.or(Some(0));
@@ -226,7 +289,7 @@ impl Ask {
 
     /// Shows every row in its own place, whatever was asked about rows.
     pub fn every_row(mut self) -> Ask {
-        self.options.rows = RowsAsked { top: Some(0), ..RowsAsked::default() };
+        self.options.rows = RowOptions { top: Some(0), ..RowOptions::default() };
         self
     }
 
@@ -246,7 +309,7 @@ impl Ask {
 
     fn unknown(&self, option: &str) -> Problem {
         let name = self.question.name;
-        let takes = || OPTIONS.iter().map(|o| o.name).filter(|o| self.question.takes(o));
+        let takes = || OPTIONS.iter().map(|o| o.name).filter(|o| self.question.has_option(o));
         let hint = match nearest(option, takes(), 1).first() {
             Some(near) => format!("did you mean --{near}?"),
             None => format!("{name} takes {}", takes().collect::<Vec<_>>().join(", ")),
@@ -277,20 +340,20 @@ impl Ask {
     }
 
     /// The options about rows, if they are about this table and not about the one beside it.
-    pub(crate) fn rows_if(&self, asked: bool) -> RowsAsked {
-        if asked { self.rows.clone() } else { RowsAsked::default() }
+    pub(crate) fn rows_if(&self, asked: bool) -> RowOptions {
+        if asked { self.rows.clone() } else { RowOptions::default() }
     }
 
     /// The run narrowed to what is asked about.
-    pub(crate) fn part_of(&self, run: &Arc<Run>) -> Result<Asked, Problem> {
+    pub(crate) fn part_of(&self, run: &Arc<Run>) -> Result<RunPart, Problem> {
         let mut asked = match &self.steps {
-            None => Asked { run: run.clone(), selection: Selection::all() },
+            None => RunPart { run: run.clone(), selection: Selection::all() },
             Some(numbers) => {
                 let all = run.all_steps();
                 if let Some(unknown) = all.unknown(numbers).first() {
                     return Err(no_such_step(*unknown, all));
                 }
-                Asked { run: Arc::new(run.of_steps(self.kept(all))), selection: all.selection(numbers) }
+                RunPart { run: Arc::new(run.of_steps(self.kept(all))), selection: all.selection(numbers) }
             }
         };
         if let Some(device) = self.device {
@@ -302,14 +365,14 @@ impl Ask {
 }
 
 /// The part of a run that a question is about.
-pub(crate) struct Asked {
+pub(crate) struct RunPart {
     /// The run, with only the steps asked about.
     pub(crate) run: Arc<Run>,
     /// The part of the trace that counts.
     pub(crate) selection: Selection,
 }
 
-impl Asked {
+impl RunPart {
     pub(crate) fn trace(&self) -> &Trace {
         self.run.trace()
     }

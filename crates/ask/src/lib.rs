@@ -14,7 +14,6 @@ mod options;
 pub mod print;
 mod questions;
 mod rows;
-mod sort_key;
 pub mod write;
 
 use std::sync::Arc;
@@ -23,10 +22,10 @@ use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
 pub use answer::{Answer, Fact, Next, Part};
-pub use ask::{Ask, Group, Question, Sources};
+pub use ask::{Ask, Findings, Group, Question, Sources, Takes};
 pub use form::{Form, Member, MemberKind};
 pub use options::{ChangeWord, OPTIONS, OptionSpec};
-pub use questions::{DIFF, QUESTIONS, RunRow, diff_words, find, rules, run_row, runs_part};
+pub use questions::{QUESTIONS, RunRow, diff_words, find, phases_text, rules, run_row, runs_part};
 
 /// Answers a question about some runs. Most questions are about one: they take the first.
 pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
@@ -41,6 +40,7 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     answer.definitions = ask.question().all_definitions();
     answer.origin_ns = first.trace().origin().0;
     answer.whole_names = ask.full;
+    answer.remarks.extend(about_steps(ask.question(), first));
     // The page's types are those of the forms: every test that asks anything checks them.
     if cfg!(debug_assertions) {
         ask.question().form_of(first.kind(), &answer)?;
@@ -48,11 +48,18 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     Ok(answer)
 }
 
+/// How the steps that an answer divides by were found, if nobody marked them; some answers say that themselves.
+fn about_steps(question: &Question, run: &Run) -> Option<String> {
+    let by_step = question.options.contains(&"step") && !matches!(question.name, "summary" | "steps");
+    let found = run.all_steps().found.as_ref().filter(|_| by_step)?;
+    Some(format!("no steps are marked: {}", found.sentence))
+}
+
 /// Why a question has no answer about this kind of file, and which have one.
 fn not_about(question: &Question, run: &Run) -> Problem {
     let kind = run.kind();
-    let fitting = QUESTIONS.iter().filter(|other| other.answers_for(kind)).map(|other| other.name);
-    let fitting: Vec<&str> = fitting.collect();
+    let fitting = QUESTIONS.iter().filter(|other| other.answers_for(kind) && !other.compares());
+    let fitting: Vec<&str> = fitting.map(|other| other.name).collect();
     let source = &run.trace().meta().source;
     let what = format!("`{}` needs a timeline, and this is {} ({})", question.name, kind.what(), source.format);
     match fitting.is_empty() {

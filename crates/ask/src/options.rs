@@ -7,8 +7,8 @@ use values::{batches, bytes, number, steps, time};
 
 /// The options that were given, as values.
 #[derive(Clone, Debug)]
-pub struct Given {
-    pub(crate) rows: RowsAsked,
+pub struct OptionValues {
+    pub(crate) rows: RowOptions,
     pub(crate) steps: Option<Vec<i64>>,
     pub(crate) device: Option<i64>,
     pub(crate) frames: usize,
@@ -54,10 +54,10 @@ pub enum AtMoment {
     After(i64),
 }
 
-impl Default for Given {
-    fn default() -> Given {
-        Given {
-            rows: RowsAsked::default(),
+impl Default for OptionValues {
+    fn default() -> OptionValues {
+        OptionValues {
+            rows: RowOptions::default(),
             steps: None,
             device: None,
             frames: 5,
@@ -93,7 +93,7 @@ impl Default for Given {
 
 /// Which rows of a table, in which order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RowsAsked {
+pub(crate) struct RowOptions {
     pub(crate) sort: Option<String>,
     pub(crate) top: Option<usize>,
     pub(crate) filter: Option<String>,
@@ -118,7 +118,7 @@ pub struct OptionSpec {
     pub value: Option<&'static str>,
     /// What it does.
     pub help: &'static str,
-    set: fn(&mut Given, &str) -> Result<(), Problem>,
+    set: fn(&mut OptionValues, &str) -> Result<(), Problem>,
 }
 
 impl OptionSpec {
@@ -128,7 +128,7 @@ impl OptionSpec {
         OPTIONS.iter().find(|option| option.name == name)
     }
 
-    pub(crate) fn set(&self, given: &mut Given, value: &str) -> Result<(), Problem> {
+    pub(crate) fn set(&self, given: &mut OptionValues, value: &str) -> Result<(), Problem> {
         (self.set)(given, value)
     }
 }

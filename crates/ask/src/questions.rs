@@ -23,6 +23,7 @@ mod modules;
 mod notes;
 mod ops;
 mod phases;
+mod program_phases;
 mod regions;
 mod roofline;
 mod serving;
@@ -37,12 +38,14 @@ mod xprof;
 
 use stepscope_analyse::findings::is_users;
 use stepscope_analyse::names::nearest::nearest;
+use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
 use crate::ask::{Ask, Question};
 
-pub use diff::{DIFF, words as diff_words};
+pub use diff::words as diff_words;
 pub use findings::rules;
+pub use program_phases::phases_text;
 pub use summary::{RunRow, run_row, runs_part};
 
 /// The registry, in the order of the help.
@@ -79,20 +82,20 @@ pub static QUESTIONS: &[&Question] = &[
     &hta::QUESTION,
     &xprof::QUESTION,
     &info::QUESTION,
+    &diff::QUESTION,
 ];
 
 /// The question of this name or alias; `_` and `-` are the same.
 pub fn find(name: &str) -> Option<&'static Question> {
     let name = name.replace('_', "-");
-    let all = QUESTIONS.iter().copied().chain([&DIFF]);
-    all.into_iter().find(|q| q.name == name || q.alias == Some(name.as_str()))
+    QUESTIONS.iter().copied().find(|q| q.name == name || q.alias == Some(name.as_str()))
 }
 
 impl Ask {
     /// A question by its name, without options.
     pub fn new(question: &str) -> Result<Ask, Problem> {
         find(question).map(Ask::about_all).ok_or_else(|| {
-            let names = || QUESTIONS.iter().map(|q| q.name);
+            let names = || QUESTIONS.iter().filter(|q| !q.compares()).map(|q| q.name);
             let hint = match nearest(question, names(), 1).first() {
                 Some(near) => format!("did you mean '{near}'?"),
                 None => format!("questions: {}", names().collect::<Vec<_>>().join(", ")),
@@ -115,11 +118,16 @@ impl Ask {
 }
 
 /// Rows a table shows unless `--top` says otherwise.
-const TOP: usize = 20;
+const DEFAULT_TOP: usize = 20;
 
 /// What a table about devices says where there is nothing.
 const NO_DEVICE_WORK: &str = "no device work in this trace: nothing ran on a GPU, or it was not recorded (PyTorch does with \
                               ProfilerActivity.CUDA; JAX and TensorFlow always do)";
+
+/// Where to look, if neither operators nor devices were recorded.
+fn only_functions(run: &Run) -> Option<&'static str> {
+    run.hot().map(|_| "only functions were recorded: `stepscope functions` says where their time goes")
+}
 
 /// A device's name in a table.
 fn gpu_name(device: Option<i64>) -> String {

@@ -1,15 +1,17 @@
 //! Rows of any report: filter, sort, cut. Sort keys are the field names of the machine output.
 
+use std::cmp::Ordering;
+
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde_json::{Map, Value};
 use stepscope_ground::Problem;
 use stepscope_model::Order;
 
 use crate::answer::Part;
-use crate::options::RowsAsked;
+use crate::options::RowOptions;
 use crate::print::{Table, units};
-use crate::sort_key::{compare, field, names};
 
 /// torch's names for our fields, so that its `sort_by` keys can be pasted.
 const TORCH_KEYS: &[(&str, &str)] = &[
@@ -35,8 +37,7 @@ const TORCH_KEYS: &[(&str, &str)] = &[
 
 /// Rows after filter, sort and cut.
 #[derive(Debug)]
-pub(crate) struct Arranged<R> {
-    /// What is shown.
+pub(crate) struct RowSelection<R> {
     pub(crate) rows: Vec<R>,
     /// How many there were before the cut.
     pub(crate) matched: usize,
@@ -44,7 +45,7 @@ pub(crate) struct Arranged<R> {
     pub(crate) all: usize,
 }
 
-impl<R> Arranged<R> {
+impl<R> RowSelection<R> {
     /// What an empty table says: that nothing was recorded, or that nothing matches.
     pub(crate) fn when_empty<'a>(&self, nothing_recorded: &'a str) -> &'a str {
         if self.matched < self.all { "no row matches --filter" } else { nothing_recorded }
@@ -69,7 +70,7 @@ impl<R> Arranged<R> {
     }
 }
 
-impl<R: Serialize + JsonSchema + Send + Sync + 'static> Arranged<R> {
+impl<R: Serialize + JsonSchema + Send + Sync + 'static> RowSelection<R> {
     /// The rows as a part of an answer. The table says what is left out, and why it is empty.
     pub(crate) fn into_part(
         self,
@@ -89,11 +90,11 @@ impl<R: Serialize + JsonSchema + Send + Sync + 'static> Arranged<R> {
 /// Filters by name, sorts by `--sort` (or the given default) and keeps `--top` (or the given default).
 pub(crate) fn arrange<R: Serialize>(
     rows: Vec<R>,
-    asked: &RowsAsked,
+    asked: &RowOptions,
     default_sort: Option<&str>,
     default_top: usize,
     name: impl Fn(&R) -> &str,
-) -> Result<Arranged<R>, Problem> {
+) -> Result<RowSelection<R>, Problem> {
     let all = rows.len();
     let mut rows = match &asked.filter {
         Some(pattern) => {
@@ -110,7 +111,7 @@ pub(crate) fn arrange<R: Serialize>(
         0 => {}
         top => rows.truncate(top),
     }
-    Ok(Arranged { rows, matched, all })
+    Ok(RowSelection { rows, matched, all })
 }
 
 /// The regular expression that an option gives.
@@ -127,25 +128,52 @@ pub(crate) fn regex_of(option: &str, pattern: &str) -> Result<Regex, Problem> {
 
 /// Sorts by a field: numbers fall, texts rise, rows without the field come last; ties keep their order.
 fn sorted<R: Serialize>(rows: Vec<R>, key: &str, asked: bool) -> Result<Vec<R>, Problem> {
-    let Some(first) = rows.first() else { return Ok(rows) };
-    let Some(name) = find_field(first, key) else {
-        return if asked { Err(unknown_key(key, first)) } else { Ok(rows) };
+    let Some(first) = rows.first().map(fields) else { return Ok(rows) };
+    let Some(name) = find_field(&first, key) else {
+        let known: Vec<&str> = first.keys().map(String::as_str).collect();
+        let unknown =
+            Problem::new(format!("cannot sort by '{key}'"), format!("sort by one of: {}", known.join(", ")));
+        return if asked { Err(unknown) } else { Ok(rows) };
     };
-    let mut keyed: Vec<_> = rows.into_iter().map(|row| (field(&row, &name).unwrap_or_default(), row)).collect();
+    let sort_key = |row: &R| fields(row).remove(&name).unwrap_or_default();
+    let mut keyed: Vec<_> = rows.into_iter().map(|row| (sort_key(&row), row)).collect();
     keyed.order_by(|(a, _), (b, _)| compare(a, b));
     Ok(keyed.into_iter().map(|(_, row)| row).collect())
 }
 
-fn find_field<R: Serialize>(row: &R, key: &str) -> Option<String> {
+/// A row as programs get it.
+fn fields<R: Serialize>(row: &R) -> Map<String, Value> {
+    match serde_json::to_value(row) {
+        Ok(Value::Object(fields)) => fields,
+        _ => Map::new(),
+    }
+}
+
+/// Numbers fall, texts rise, what is missing comes last.
+fn compare(a: &Value, b: &Value) -> Ordering {
+    match (a, b) {
+        (Value::Number(a), Value::Number(b)) => match (a.as_i64(), b.as_i64()) {
+            (Some(a), Some(b)) => b.cmp(&a),
+            _ => {
+                let float = |v: &serde_json::Number| v.as_f64().unwrap_or(0.0);
+                float(b).total_cmp(&float(a))
+            }
+        },
+        (Value::String(a), Value::String(b)) => a.cmp(b),
+        (Value::Bool(a), Value::Bool(b)) => b.cmp(a),
+        (Value::Null, Value::Null) => Ordering::Equal,
+        (Value::Null, _) => Ordering::Greater,
+        (_, Value::Null) => Ordering::Less,
+        _ => Ordering::Equal,
+    }
+}
+
+fn find_field(row: &Map<String, Value>, key: &str) -> Option<String> {
     let key = key.trim().to_ascii_lowercase().replace(['-', ' '], "_");
     let key = TORCH_KEYS.iter().find(|(torch, _)| *torch == key).map_or(key.as_str(), |(_, ours)| ours);
     let endings = ["", "_ns", "_bytes", "_percent"];
     let mut candidates = endings.iter().map(|ending| format!("{key}{ending}"));
-    candidates.find(|name| field(row, name).is_some())
-}
-
-fn unknown_key<R: Serialize>(key: &str, row: &R) -> Problem {
-    Problem::new(format!("cannot sort by '{key}'"), format!("sort by one of: {}", names(row).join(", ")))
+    candidates.find(|name| row.contains_key(name))
 }
 
 #[cfg(test)]
@@ -155,6 +183,7 @@ mod tests {
     #[test]
     fn keys_may_be_ours_shortened_or_torchs() {
         let row = serde_json::json!({"name": "a", "calls": 3, "host_total_ns": 9, "device_self_ns": 2, "host_mean_ns": 3.0});
+        let row = fields(&row);
         let found = |key| find_field(&row, key);
         assert_eq!(found("host_total").as_deref(), Some("host_total_ns"));
         assert_eq!(found("self_cuda_time_total").as_deref(), Some("device_self_ns"));

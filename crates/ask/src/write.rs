@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use stepscope_analyse::scope::definition::Definition;
 
 use crate::answer::{Answer, Part};
-use crate::print::{self, Cell, Column, Role, Screen, Table};
+use crate::print::{self, Cell, Column, Columns, Role, Screen, Table};
 
 /// Which rows of one part are wanted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,9 +130,9 @@ pub fn explanation(out: &mut dyn Write, screen: &Screen, definitions: &[Definiti
 
 /// The definitions as a table.
 pub fn definitions_table(definitions: &[Definition]) -> Table {
-    let mut table = Table::new(vec![Column::text("Metric"), Column::text("Field"), Column::name("Definition")]);
-    for d in definitions {
-        table.row(vec![Cell::text(d.label), Cell::text(d.field), Cell::text(d.text)]);
-    }
-    table
+    Columns::of(definitions)
+        .add(Column::text("Metric"), |d| Cell::text(d.label))
+        .add(Column::text("Field"), |d| Cell::text(d.field))
+        .add(Column::name("Definition"), |d| Cell::text(d.text))
+        .table()
 }

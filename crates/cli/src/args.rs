@@ -10,6 +10,7 @@ mod monitor;
 mod production;
 mod questions;
 mod service_export;
+mod trial;
 mod values;
 
 use std::path::PathBuf;
@@ -18,21 +19,21 @@ use clap::Args;
 
 pub(crate) use attach::{Dump, Record, RecordFormat, Top};
 pub(crate) use capture::Capture;
-use commands::size;
 pub(crate) use commands::{Command, EVENTS, Export, FailOn, Page, Repro, Target, View};
 pub(crate) use flame::Flame;
 pub(crate) use gate::{Baseline, Bisect, Check, History, Place as Store, Save, Sweep, Timing};
 pub(crate) use help::command;
 pub(crate) use monitor::Monitor;
 pub(crate) use production::{Against, Production, Report, ReportFormat, ServiceTop};
-pub(crate) use questions::{Asking, Html};
+pub(crate) use questions::{Html, QuestionArgs};
 pub(crate) use service_export::{Receiver, ServiceExport};
+pub(crate) use trial::Try;
 
 use crate::format::Format;
 use crate::terminal::ColorWhen;
 
 /// Which trace, and how to print what is known about it: the same for every question.
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(crate) struct Common {
     /// A trace file (JSON, gzip or zstd), a folder of them, or `-` for standard input.
     #[arg(required_unless_present = "explain")]
@@ -61,6 +62,10 @@ pub(crate) struct Common {
     /// Stop reading after this much text and show what came before.
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub(crate) max_text_bytes: Option<u64>,
+
+    /// Whether the answer goes to stderr.
+    #[arg(skip)]
+    pub(crate) on_stderr: bool,
 }
 
 impl Common {

@@ -4,24 +4,22 @@ mod baseline;
 mod bisect;
 mod capture;
 mod check;
-mod compared;
+mod comparison;
 mod doctor;
 mod dump;
-mod dumped;
-mod dumped_frame;
-mod explained;
 mod export;
 mod history;
 mod measure;
 mod monitor;
-mod place;
 mod production;
+mod program;
 mod question;
 mod record;
 mod repro;
-mod standing;
+mod source_paths;
 mod sweep;
 mod top;
+mod trial;
 mod view;
 mod whole_file;
 
@@ -46,6 +44,7 @@ pub(crate) fn dispatch(command: Command, out: &mut dyn Write, outcome: &mut Outc
         Command::Check(args) => check::run(&args, out, outcome),
         Command::History(args) => history::run(&args, out),
         Command::Sweep(args) => sweep::run(&args, out),
+        Command::Try(args) => trial::run(&args, out),
         Command::Bisect(args) => bisect::run(&args, out, outcome),
         Command::Monitor(args) => monitor::run(&args, out, outcome),
         Command::Production(args) => production::run(&args, out),

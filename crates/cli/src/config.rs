@@ -23,15 +23,15 @@ use toml::{Table, Value};
 use crate::input::remark;
 
 /// The file that is read from the current folder if no other is asked for.
-const USUAL: &str = "stepscope.toml";
+const DEFAULT_FILE: &str = "stepscope.toml";
 /// No settings are this long.
-const LONGEST: u64 = 1 << 20;
+const MAX_BYTES: u64 = 1 << 20;
 const EXAMPLE: &str = "write it as [findings] off = [\"rule\"] and [findings.thresholds] \"rule.threshold\" = 0.1; `stepscope findings --list` lists the names";
 
 /// What findings are judged by, whoever asks: the file asked for, else `stepscope.toml` here if there is one, else the
 /// defaults.
 pub fn thresholds(asked: Option<&Path>) -> Result<Arc<Thresholds>, Problem> {
-    let usual = Path::new(USUAL);
+    let usual = Path::new(DEFAULT_FILE);
     match asked.or_else(|| usual.is_file().then_some(usual)) {
         Some(path) => {
             read(path).and_then(|text| parse(&text)).map(Arc::new).map_err(|problem| in_file(path, problem))
@@ -42,7 +42,7 @@ pub fn thresholds(asked: Option<&Path>) -> Result<Arc<Thresholds>, Problem> {
 
 /// The same for a command, which says so where nobody asked for the file.
 pub(crate) fn told_thresholds(asked: Option<&Path>) -> Result<Arc<Thresholds>, Problem> {
-    if asked.is_none() && Path::new(USUAL).is_file() {
+    if asked.is_none() && Path::new(DEFAULT_FILE).is_file() {
         remark("using thresholds from ./stepscope.toml");
     }
     thresholds(asked)
@@ -54,10 +54,10 @@ fn in_file(path: &Path, problem: Problem) -> Problem {
 
 fn read(path: &Path) -> Result<String, Problem> {
     let mut text = String::new();
-    let length = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
+    let length = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut text));
     let wrong = |what: &str, hint: &str| Err(Problem::new(what, hint));
     match length {
-        Ok(length) if length as u64 > LONGEST => wrong("too long for a settings file", EXAMPLE),
+        Ok(length) if length as u64 > MAX_BYTES => wrong("too long for a settings file", EXAMPLE),
         Ok(_) => Ok(text),
         Err(error) => match error.kind() {
             io::ErrorKind::NotFound => {

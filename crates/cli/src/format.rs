@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use serde_json::Value;
+use serde::Serialize;
 
 use stepscope_ask::print::{Screen, Table, csv, json, markdown};
 
@@ -23,18 +23,18 @@ pub enum Format {
     Sarif,
 }
 
-/// Writes one result in the format asked for: `table` for people, `rows` (objects) for programs.
-pub fn emit(
+/// Writes one result in the format asked for: `table` for people, `rows` for programs.
+pub fn emit<R: Serialize>(
     out: &mut dyn Write,
     screen: &Screen,
     format: Format,
     table: &Table,
-    rows: &[Value],
+    rows: &[R],
 ) -> io::Result<()> {
     let text = match format {
         Format::Table => return table.write(out, screen),
         Format::Json => json(rows)?,
-        Format::Csv => csv(rows),
+        Format::Csv => csv(&rows.iter().map(serde_json::to_value).collect::<Result<Vec<_>, _>>()?),
         Format::Md => markdown(table),
         Format::Sarif => return Err(io::Error::new(io::ErrorKind::Unsupported, "a table has no SARIF form")),
     };

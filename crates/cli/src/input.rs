@@ -99,7 +99,7 @@ pub(crate) fn choose(place: &Place<'_>, mut each: Option<Each<'_>>) -> Result<Ar
             chosen.found
         ));
     }
-    Ok(Arc::new(Run::of_document(chosen.document)))
+    Ok(Arc::new(Run::from_document(chosen.document)))
 }
 
 /// Every trace at a path: recordings of one program, one after the other. Of a job with several ranks, those of one rank: its first,
@@ -116,7 +116,7 @@ pub(crate) fn all(
     let mut failed = None;
     for file in discover(path)? {
         match load_file(&file, max_text_bytes) {
-            Ok(document) => runs.push((rank_of(&document), Arc::new(Run::of_document(document)))),
+            Ok(document) => runs.push((rank_of(&document), Arc::new(Run::from_document(document)))),
             Err(error) => {
                 remark(&format!("skipped: {error}"));
                 failed = Some(error);

@@ -17,17 +17,18 @@ pub use config::thresholds;
 
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
 use clap::FromArgMatches;
 use stepscope_ask::print::{Role, Screen};
 use stepscope_ask::{QUESTIONS, find};
 
-use args::{Asking, Command};
+use args::{Command, Common, QuestionArgs};
 use failure::{Failure, Outcome};
 
 /// What a command line asks for.
 enum Line {
-    Question(Box<Asking>),
+    Question(Box<QuestionArgs>),
     Command(Box<Command>),
 }
 
@@ -43,7 +44,19 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return code;
         }
     };
-    let mut out = io::BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    answer_line(line, io::stdout().lock())
+}
+
+/// Prints the first screen about a trace on stderr: for whoever has just recorded it, apart from the program's own output.
+/// Returns the exit code.
+pub fn summarize(trace: PathBuf) -> u8 {
+    let common = Common { path: Some(trace), on_stderr: true, ..Common::default() };
+    // Not locked: whoever shows how far reading has come writes there too.
+    answer_line(Line::Question(Box::new(QuestionArgs::about(QUESTIONS[0], common))), io::stderr())
+}
+
+fn answer_line(line: Line, out: impl Write) -> u8 {
+    let mut out = io::BufWriter::with_capacity(1 << 16, out);
     let mut outcome = Outcome::Fine;
     let result = match line {
         Line::Question(asking) => commands::question(&asking, &mut out, &mut outcome),
@@ -71,15 +84,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Line, clap::Error> {
     let mut command = args::command();
     let matches = command.try_get_matches_from_mut(arguments)?;
-    let line = match matches.subcommand() {
-        None => Asking::from_matches(QUESTIONS[0], &matches).map(|asking| Line::Question(Box::new(asking))),
-        Some((name, of_command)) => match find(name) {
-            Some(question) => {
-                Asking::from_matches(question, of_command).map(|asking| Line::Question(Box::new(asking)))
-            }
-            None => Command::from_arg_matches(&matches).map(|command| Line::Command(Box::new(command))),
-        },
-    };
+    let line =
+        match matches.subcommand() {
+            None => QuestionArgs::from_matches(QUESTIONS[0], &matches)
+                .map(|asking| Line::Question(Box::new(asking))),
+            Some((name, of_command)) => match find(name) {
+                Some(question) => QuestionArgs::from_matches(question, of_command)
+                    .map(|asking| Line::Question(Box::new(asking))),
+                None => Command::from_arg_matches(&matches).map(|command| Line::Command(Box::new(command))),
+            },
+        };
     line.map_err(|error| error.format(&mut command))
 }
 

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use stepscope_ask::Next;
-use stepscope_ask::print::{self, LABEL, Role, Screen};
+use stepscope_ask::print::{self, LABEL_COLUMNS, Role, Screen};
 
 use crate::args::Common;
 
@@ -28,7 +28,7 @@ pub(crate) fn program() -> String {
 }
 
 /// A path longer than this is written once and not with every command.
-const LONGEST_PATH: usize = 36;
+const MAX_PATH_COLUMNS: usize = 36;
 
 /// Commands to type next on the same trace, each with what it shows; beside a label if there is one.
 pub(crate) fn next(
@@ -41,9 +41,9 @@ pub(crate) fn next(
     let path = common.path.as_deref().map_or_else(|| "TRACE".to_owned(), quoted);
     let program = program();
     let rank = common.rank.map(|rank| format!(" --rank {rank}")).unwrap_or_default();
-    let indent = if label.is_some() { LABEL } else { 2 };
+    let indent = if label.is_some() { LABEL_COLUMNS } else { 2 };
     let mut lines = Vec::new();
-    let short = print::width(&screen.text(&path)) <= LONGEST_PATH;
+    let short = print::width(&screen.text(&path)) <= MAX_PATH_COLUMNS;
     let said = if short { path } else { "\"$TRACE\"".to_owned() };
     if !short {
         lines.push(screen.paint(Role::Accent, &screen.text(&format!("TRACE={}", quoted_path(common)))));

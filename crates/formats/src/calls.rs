@@ -23,7 +23,7 @@ use stepscope_model::{Document, DocumentKind};
 use crate::reader::Reader;
 
 pub use words::{CallWords, Mark};
-pub use write::{CallStream, CallsOf};
+pub use write::{CallStream, ThreadCalls};
 
 pub(crate) const READER: Reader = Reader {
     name: "a timeline of calls",
@@ -36,11 +36,11 @@ pub(crate) const READER: Reader = Reader {
 
 /// How a file begins. The number is that of the format.
 const MAGIC: [u8; 8] = *b"\x8fcalls1\n";
-const PROCESS: [u8; 4] = *b"PROC";
-const THREAD: [u8; 4] = *b"THRD";
-const FUNCTIONS: [u8; 4] = *b"FUNC";
-const CALLS: [u8; 4] = *b"CALL";
-const DONE: [u8; 4] = *b"DONE";
+const PROCESS_TAG: [u8; 4] = *b"PROC";
+const THREAD_TAG: [u8; 4] = *b"THRD";
+const FUNCTIONS_TAG: [u8; 4] = *b"FUNC";
+const CALLS_TAG: [u8; 4] = *b"CALL";
+const DONE_TAG: [u8; 4] = *b"DONE";
 
 /// A chunk is no longer than this.
 const MAX_CHUNK_BYTES: usize = 1 << 20;
@@ -50,10 +50,10 @@ const MAX_NAME_BYTES: usize = 4 << 10;
 const NS_PER_TICK_BITS: u32 = 32;
 
 // What a word is.
-const LEAVE: u32 = 0;
-const ENTER_NEAR: u32 = 1;
-const ENTER: u32 = 2;
-const LATER: u32 = 3;
+const LEAVE_WORD: u32 = 0;
+const ENTER_NEAR_WORD: u32 = 1;
+const ENTER_WORD: u32 = 2;
+const LATER_WORD: u32 = 3;
 const KIND_SHIFT: u32 = 30;
 /// Ticks of most words.
 const TICK_BITS: u32 = 30;

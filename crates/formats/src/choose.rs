@@ -11,10 +11,9 @@ use crate::xplane_runs;
 
 /// The trace that was chosen, and what was seen on the way.
 #[derive(Debug)]
-pub struct Chosen {
+pub struct ChosenTrace {
     /// What its file holds: a trace, or what else can be read.
     pub document: Document,
-    /// Its file.
     pub file: TraceFile,
     /// How many files were found.
     pub found: usize,
@@ -47,7 +46,7 @@ pub fn choose(
     rank: Option<i64>,
     look: Look,
     open: &mut dyn FnMut(&TraceFile) -> Result<Document, ReadError>,
-) -> Result<Chosen, ReadError> {
+) -> Result<ChosenTrace, ReadError> {
     let mut files = discover(path)?;
     let older_runs = xplane_runs::newest(&mut files);
     let found = files.len();
@@ -81,7 +80,7 @@ pub fn choose(
         Some((document, file)) => {
             let own = rank_of(&document);
             ranks.retain(|&rank| Some(rank) != own);
-            Ok(Chosen { document, file, found, skipped, other_ranks: ranks, older_runs })
+            Ok(ChosenTrace { document, file, found, skipped, other_ranks: ranks, older_runs })
         }
         None if skipped.len() == found => Err(skipped.swap_remove(0)),
         None => Err(ReadError::NoSuchRank {

@@ -19,11 +19,11 @@ use crate::{OpenOptions, Progress};
 /// Large enough to make hand-overs rare, small enough to stay in the cache on its way to the parser.
 const CHUNK_BYTES: usize = 512 << 10;
 /// Free room before a chunk's text, so that the unfinished event before it can be put there.
-const HEADROOM: usize = 64 << 10;
+const HEADROOM_BYTES: usize = 64 << 10;
 /// Text of this length is taken however well it was packed.
 const ANY_EXPANSION_BYTES: u64 = 16 << 20;
 /// Chunks under way at once.
-const CHUNKS: usize = 4;
+const MAX_CHUNKS: usize = 4;
 
 /// How the text ended.
 #[derive(Debug)]
@@ -111,9 +111,9 @@ impl Text {
         match self.messages.recv() {
             Ok(Message::Chunk(mut chunk)) => {
                 let rest = self.buf.len() - self.begin;
-                if rest <= HEADROOM {
-                    let begin = HEADROOM - rest;
-                    chunk[begin..HEADROOM].copy_from_slice(&self.buf[self.begin..]);
+                if rest <= HEADROOM_BYTES {
+                    let begin = HEADROOM_BYTES - rest;
+                    chunk[begin..HEADROOM_BYTES].copy_from_slice(&self.buf[self.begin..]);
                     let empty = std::mem::replace(&mut self.buf, chunk);
                     self.begin = begin;
                     // The producer is gone once it has sent its last chunk: then nobody needs the buffer.
@@ -121,7 +121,7 @@ impl Text {
                 } else {
                     self.buf.drain(..self.begin);
                     self.begin = 0;
-                    self.buf.extend_from_slice(&chunk[HEADROOM..]);
+                    self.buf.extend_from_slice(&chunk[HEADROOM_BYTES..]);
                     let _ = self.empties.try_send(chunk);
                 }
             }
@@ -139,11 +139,11 @@ pub(crate) fn with_text<T: Send>(
     parse: impl FnOnce(&[u8], Text) -> Result<T, ReadError>,
 ) -> Result<T, ReadError> {
     let stored = Arc::new(AtomicU64::new(0));
-    let counted = Counted { input, stored: stored.clone(), progress: options.progress.clone() };
+    let counted = CountingReader { input, stored: stored.clone(), progress: options.progress.clone() };
     let (head, decoder, packing) = unwrap_layers(counted, name, options)?;
     std::thread::scope(|scope| {
-        let (send, messages) = sync_channel(CHUNKS);
-        let (empties, free) = sync_channel(CHUNKS);
+        let (send, messages) = sync_channel(MAX_CHUNKS);
+        let (empties, free) = sync_channel(MAX_CHUNKS);
         let counter = stored.clone();
         scope.spawn(move || produce(decoder, &send, &free, options, &counter));
         let buf = Vec::new();
@@ -161,8 +161,8 @@ fn produce(
     let mut total = 0u64;
     loop {
         let mut chunk = free.try_recv().unwrap_or_default();
-        chunk.resize(HEADROOM + CHUNK_BYTES, 0);
-        let mut filled = HEADROOM;
+        chunk.resize(HEADROOM_BYTES + CHUNK_BYTES, 0);
+        let mut filled = HEADROOM_BYTES;
         let mut end = None;
         while filled < chunk.len() {
             match decoder.read(&mut chunk[filled..]) {
@@ -178,7 +178,7 @@ fn produce(
                 }
             }
         }
-        total += (filled - HEADROOM) as u64;
+        total += (filled - HEADROOM_BYTES) as u64;
         let expansion = total / stored.load(Ordering::Relaxed).max(1);
         if total > options.max_text_bytes {
             end = Some(End::Limit(Limit::TextBytes(options.max_text_bytes)));
@@ -187,7 +187,7 @@ fn produce(
         }
         chunk.truncate(filled);
         // A closed channel means that the parser has seen enough.
-        if filled > HEADROOM && send.send(Message::Chunk(chunk)).is_err() {
+        if filled > HEADROOM_BYTES && send.send(Message::Chunk(chunk)).is_err() {
             return;
         }
         if let Some(end) = end {
@@ -240,7 +240,7 @@ fn peek<'a>(mut layer: Layer<'a>, name: &str, compressed: bool) -> Result<(Vec<u
     let result = layer.by_ref().take(SNIFF_BYTES as u64).read_to_end(&mut head);
     match result {
         // A damaged stream that gave something is left to the parser: it reads what there is and notes the rest.
-        Err(e) if !head.is_empty() => Ok((head, Box::new(BufReader::new(Fails(Some(e)))))),
+        Err(e) if !head.is_empty() => Ok((head, Box::new(BufReader::new(FailedStream(Some(e)))))),
         Err(e) if compressed => {
             let what = "compressed file".to_owned();
             Err(ReadError::Damaged { what, why: e.to_string(), path: name.to_owned() })
@@ -251,22 +251,22 @@ fn peek<'a>(mut layer: Layer<'a>, name: &str, compressed: bool) -> Result<(Vec<u
 }
 
 /// What is left of a stream that failed while it was looked at: its failure.
-struct Fails(Option<io::Error>);
+struct FailedStream(Option<io::Error>);
 
-impl Read for Fails {
+impl Read for FailedStream {
     fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
         self.0.take().map_or(Ok(0), Err)
     }
 }
 
 /// Counts the stored bytes as they are read.
-struct Counted<R> {
+struct CountingReader<R> {
     input: R,
     stored: Arc<AtomicU64>,
     progress: Option<Arc<Progress>>,
 }
 
-impl<R: Read> Read for Counted<R> {
+impl<R: Read> Read for CountingReader<R> {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         let n = self.input.read(buf)?;
         self.stored.fetch_add(n as u64, Ordering::Relaxed);

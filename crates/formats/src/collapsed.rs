@@ -27,7 +27,7 @@ pub(crate) const READER: Reader = Reader {
 
 /// A line that is no stack and weight.
 const BAD_LINE: &NoteKind =
-    &NoteKind::new("bad-line", Severity::Lost, 40, "lines that are no stack and weight were set aside");
+    &NoteKind::new("bad-line", Severity::Lost, 40, "lines without a stack and a weight were set aside");
 /// A weight beyond 64 bits.
 const LARGE_WEIGHT: &NoteKind =
     &NoteKind::new("large-weight", Severity::Lost, 41, "stacks with a weight beyond 64 bits were set aside");
@@ -87,7 +87,7 @@ fn weights(head: &[u8]) -> (ValueKind, i32) {
 }
 
 /// A profile on its way.
-struct Reading {
+struct CollapsedReader {
     profile: Profile,
     parts: HashMap<String, usize>,
     power: i32,
@@ -98,33 +98,29 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
         text.more();
     }
     let (kind, power) = weights(&text.window()[..text.window().len().min(SNIFF_BYTES)]);
-    let mut reading = Reading { profile: Profile::new(vec![kind]), parts: HashMap::new(), power };
+    let mut reader = CollapsedReader { profile: Profile::new(vec![kind]), parts: HashMap::new(), power };
     let mut full = false;
     while !full {
         let (window, last) = (text.window(), text.is_last());
         let mut done = 0;
         while let Some(length) = memchr::memchr(b'\n', &window[done..]) {
-            full = reading.profile.samples().len() as u64 >= options.max_events;
+            full = reader.profile.samples().len() as u64 >= options.max_events;
             if full {
-                reading.profile.notes.add_with(
+                reader.profile.notes.add_with(
                     NoteKind::LIMIT_REACHED,
                     text.offset() + done as u64,
                     format!("more than {} stacks", options.max_events),
                 );
                 break;
             }
-            reading.add(&window[done..done + length], text.offset() + done as u64);
+            reader.add(&window[done..done + length], text.offset() + done as u64);
             done += length + 1;
         }
         if last && !full {
-            reading.add(&window[done..], text.offset() + done as u64);
+            reader.add(&window[done..], text.offset() + done as u64);
             done = window.len();
         } else if done == 0 && window.len() > options.max_event_bytes {
-            reading.profile.notes.add_with(
-                NoteKind::LIMIT_REACHED,
-                text.offset(),
-                "a line longer than is read",
-            );
+            reader.profile.notes.add_with(NoteKind::LIMIT_REACHED, text.offset(), "a line longer than is read");
             done = window.len();
         }
         text.consume(done);
@@ -139,17 +135,17 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
     }
     match text.end() {
         Some(End::Damaged(why)) => {
-            reading.profile.notes.add_with(DAMAGED_COMPRESSION, text.offset(), why.clone())
+            reader.profile.notes.add_with(DAMAGED_COMPRESSION, text.offset(), why.clone())
         }
-        Some(End::Limit(limit)) if reading.profile.is_empty() => {
+        Some(End::Limit(limit)) if reader.profile.is_empty() => {
             return Err(ReadError::Limit { limit: *limit, path: name.to_owned() });
         }
         Some(End::Limit(limit)) => {
-            reading.profile.notes.add_with(NoteKind::LIMIT_REACHED, text.offset(), limit.to_string())
+            reader.profile.notes.add_with(NoteKind::LIMIT_REACHED, text.offset(), limit.to_string())
         }
         _ => {}
     }
-    let mut profile = reading.profile;
+    let mut profile = reader.profile;
     profile.source = text.source(name, "folded stacks");
     if profile.parts.is_empty() {
         profile.parts.push(String::new());
@@ -157,7 +153,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
     Ok(profile)
 }
 
-impl Reading {
+impl CollapsedReader {
     fn add(&mut self, line: &[u8], at: u64) {
         let line = if at == 0 { trimmed(line).trim_ascii() } else { line.trim_ascii() };
         if line.is_empty() || is_remark(line) {

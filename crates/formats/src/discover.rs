@@ -107,7 +107,7 @@ fn search(folder: &Path, depth: usize, found: &mut Vec<TraceFile>) -> std::io::R
 fn is_trace(path: &Path, name: &str) -> bool {
     let plain = name.trim_end_matches(".gz").trim_end_matches(".zst");
     plain.ends_with("trace.json")
-        || plain.ends_with(xplane_runs::ENDING)
+        || plain.ends_with(xplane_runs::FILE_ENDING)
         || plain.ends_with(".calls")
         || (plain.ends_with(".json") && begins_like_a_trace(path))
 }

@@ -72,7 +72,6 @@ pub enum ReadError {
     /// Readable, but not what was asked for.
     #[error("this is {what}, not a trace: {path}")]
     NotATrace {
-        /// What it is.
         what: String,
         /// The path as given.
         path: String,
@@ -90,7 +89,6 @@ pub enum ReadError {
     /// Whole, but without events.
     #[error("this {what} holds no events{}: {path}", said(errors))]
     NothingRecorded {
-        /// What it is.
         what: String,
         /// What the profiler says went wrong.
         errors: Vec<String>,
@@ -122,7 +120,6 @@ pub enum ReadError {
     /// A limit was passed before anything could be read.
     #[error("the file was refused: {limit}: {path}")]
     Limit {
-        /// Which limit.
         limit: Limit,
         /// The path as given.
         path: String,
@@ -130,7 +127,6 @@ pub enum ReadError {
     /// The operating system said no.
     #[error("cannot read ({source}): {path}")]
     Io {
-        /// Its words.
         source: io::Error,
         /// The path as given.
         path: String,

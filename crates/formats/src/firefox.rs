@@ -8,10 +8,10 @@ use serde_json::{Value, json};
 use stepscope_model::{FrameId, LineIs, Profile, StackId, StrId, ValueUnit};
 
 /// The version of the format that is written. The Profiler upgrades older ones by itself.
-const VERSION: u32 = 55;
+const FORMAT_VERSION: u32 = 55;
 /// The place of a category in the list below.
-const OTHER: u32 = 0;
-const PYTHON: u32 = 1;
+const OTHER_CATEGORY: u32 = 0;
+const PYTHON_CATEGORY: u32 = 1;
 
 /// Writes one of a profile's values.
 pub fn write_firefox(profile: &Profile, value: usize, out: &mut impl Write) -> io::Result<()> {
@@ -30,7 +30,7 @@ pub fn write_firefox(profile: &Profile, value: usize, out: &mut impl Write) -> i
             "debug": false,
             "extensions": { "baseURL": [], "id": [], "length": 0, "name": [] },
             "interval": 1.0,
-            "preprocessedProfileVersion": VERSION,
+            "preprocessedProfileVersion": FORMAT_VERSION,
             "processType": 0,
             "product": if profile.name.is_empty() { "Python" } else { &profile.name },
             "sampleUnits": { "eventDelay": "ms", "threadCPUDelta": "µs", "time": "ms" },
@@ -101,7 +101,7 @@ impl Tables {
         };
         self.frame_function.push(function);
         self.frame_line.push(line.filter(|_| !starts));
-        self.frame_category.push(if has_file { PYTHON } else { OTHER });
+        self.frame_category.push(if has_file { PYTHON_CATEGORY } else { OTHER_CATEGORY });
         self.frames.insert(id, self.frame_function.len() - 1);
         self.frame_function.len() - 1
     }

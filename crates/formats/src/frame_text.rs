@@ -2,7 +2,7 @@
 
 /// A function's name and its place, as far as the text says.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place<'a> {
+pub(crate) struct FramePlace<'a> {
     pub(crate) name: &'a str,
     pub(crate) file: &'a str,
     /// 0 where it is not known.
@@ -13,7 +13,7 @@ pub(crate) struct Place<'a> {
 
 /// What stands before the frames of a stack: who ran them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Owner {
+pub(crate) struct StackOwner {
     /// The process and thread in words; empty if the stack does not say.
     pub(crate) part: String,
     /// Whether frames are `file:function:line`, as Austin and Tachyon write them.
@@ -21,8 +21,8 @@ pub(crate) struct Owner {
 }
 
 /// Takes the process and thread off a stack.
-pub(crate) fn owner(stack: &str) -> (Owner, &str) {
-    let mut owner = Owner::default();
+pub(crate) fn owner(stack: &str) -> (StackOwner, &str) {
+    let mut owner = StackOwner::default();
     let mut rest = stack;
     loop {
         let (first, after) = rest.split_once(';').unwrap_or((rest, ""));
@@ -40,7 +40,7 @@ pub(crate) fn owner(stack: &str) -> (Owner, &str) {
 }
 
 /// One frame as an owner: its words, and whether frames begin with their file.
-fn owner_words(frame: &str, before: &Owner) -> Option<(String, bool)> {
+fn owner_words(frame: &str, before: &StackOwner) -> Option<(String, bool)> {
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     // Austin: P123, then T0:456 or T456.
     if let Some(process) = frame.strip_prefix('P').filter(|rest| digits(rest) && before.part.is_empty()) {
@@ -70,8 +70,8 @@ fn owner_words(frame: &str, before: &Owner) -> Option<(String, bool)> {
 }
 
 /// The place in a frame's text. What is not written in a known way is all name.
-pub(crate) fn place(frame: &str, file_first: bool) -> Place<'_> {
-    let whole = Place { name: frame, file: "", line: 0, starts: false };
+pub(crate) fn place(frame: &str, file_first: bool) -> FramePlace<'_> {
+    let whole = FramePlace { name: frame, file: "", line: 0, starts: false };
     if file_first {
         return file_function_line(frame).unwrap_or(whole);
     }
@@ -79,31 +79,31 @@ pub(crate) fn place(frame: &str, file_first: bool) -> Place<'_> {
 }
 
 /// `file:function:line`; the file may hold colons, and all but the function may be missing.
-fn file_function_line(frame: &str) -> Option<Place<'_>> {
+fn file_function_line(frame: &str) -> Option<FramePlace<'_>> {
     let (rest, line) = frame.rsplit_once(':')?;
     let (file, name) = rest.rsplit_once(':')?;
     let line = if line.is_empty() { 0 } else { line.parse().ok()? };
-    (!name.is_empty()).then_some(Place { name, file, line, starts: false })
+    (!name.is_empty()).then_some(FramePlace { name, file, line, starts: false })
 }
 
 /// `function (file:line)`, as py-spy writes, or `function (file.py)`.
-fn function_in_parentheses(frame: &str) -> Option<Place<'_>> {
+fn function_in_parentheses(frame: &str) -> Option<FramePlace<'_>> {
     let (name, place) = frame.strip_suffix(')')?.rsplit_once(" (")?;
     if let Some((file, line)) = place.rsplit_once(':')
         && let Ok(line) = line.parse()
         && !file.is_empty()
     {
-        return Some(Place { name, file, line, starts: false });
+        return Some(FramePlace { name, file, line, starts: false });
     }
-    place.ends_with(".py").then_some(Place { name, file: place, line: 0, starts: false })
+    place.ends_with(".py").then_some(FramePlace { name, file: place, line: 0, starts: false })
 }
 
 /// `file(line): function`, as PyTorch writes and our recordings do; the line is the function's first.
-fn file_line_function(frame: &str) -> Option<Place<'_>> {
+fn file_line_function(frame: &str) -> Option<FramePlace<'_>> {
     let (place, name) = frame.split_once("): ")?;
     let (file, line) = place.rsplit_once('(')?;
     let line = line.parse().ok()?;
-    (!file.is_empty() && !name.is_empty()).then_some(Place { name, file, line, starts: true })
+    (!file.is_empty() && !name.is_empty()).then_some(FramePlace { name, file, line, starts: true })
 }
 
 #[cfg(test)]
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn places_are_found_in_every_dialect() {
         let of = |text, file_first| {
-            let Place { name, file, line, starts } = place(text, file_first);
+            let FramePlace { name, file, line, starts } = place(text, file_first);
             (name, file, line, starts)
         };
         assert_eq!(of("main (busy.py:30)", false), ("main", "busy.py", 30, false));

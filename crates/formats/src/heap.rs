@@ -28,8 +28,8 @@ pub(crate) const READER: Reader = Reader {
     read: |text, name, options| read(text, name, options).map(Document::Profile),
 };
 
-const WHAT: &str = "memory profile";
-const VERSION: u32 = 1;
+const FORMAT_NAME: &str = "memory profile";
+const FORMAT_VERSION: u32 = 1;
 const BAD_ROW: &NoteKind = &NoteKind::new(
     "bad-memory-row",
     Severity::Lost,
@@ -69,12 +69,15 @@ struct File {
 }
 
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
-    whole(&mut text, WHAT, name, options)?;
-    let damaged = |why: String| ReadError::Damaged { what: WHAT.to_owned(), why, path: name.to_owned() };
+    whole(&mut text, FORMAT_NAME, name, options)?;
+    let damaged = |why: String| ReadError::Damaged { what: FORMAT_NAME.to_owned(), why, path: name.to_owned() };
     let file: File =
         serde_json::from_slice(trimmed(text.window())).map_err(|error| damaged(error.to_string()))?;
-    if file.stepscope_memory != VERSION {
-        return Err(damaged(format!("it has version {}, and only {VERSION} is known", file.stepscope_memory)));
+    if file.stepscope_memory != FORMAT_VERSION {
+        return Err(damaged(format!(
+            "it has version {}, and only {FORMAT_VERSION} is known",
+            file.stepscope_memory
+        )));
     }
     let mut profile = Profile::new(heap_values());
     profile.line_is = LineIs::Current;
@@ -163,7 +166,7 @@ pub fn write_memory(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         (line.function.index() as u32, line.line, line.hits, line.rss_bytes, line.increment_bytes)
     };
     let file = File {
-        stepscope_memory: VERSION,
+        stepscope_memory: FORMAT_VERSION,
         sample_bytes: facts.sample_bytes,
         duration_ns: facts.duration.0,
         peak_bytes: facts.peak_bytes,

@@ -1,7 +1,7 @@
 //! Files to documents, and documents to files. One file or folder per format; the content decides which, never the name.
 //!
 //! Everything hostile ends here: readers keep, repair or set aside, and note what and how much. This crate
-//! refuses to analyse and to use the network.
+//! refuses to analyze and to use the network.
 //!
 //! ```no_run
 //! use stepscope_model::Document;
@@ -42,7 +42,9 @@ mod speedscope;
 mod splice;
 mod svg;
 mod trace_file;
+mod tried_fixes;
 mod worker_name;
+mod xla_events;
 mod xplane;
 mod xplane_runs;
 
@@ -54,13 +56,15 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_model::{Document, Trace};
 
-pub use calls::{CallStream, CallWords, CallsOf, Mark};
-pub use choose::{Chosen, Look, choose, rank_of};
+pub use calls::{CallStream, CallWords, Mark, ThreadCalls};
+pub use choose::{ChosenTrace, Look, choose, rank_of};
 pub use discover::discover;
 pub use error::{Limit, ReadError};
 pub use firefox::write_firefox;
 pub use heap::write_memory;
-pub use kineto::{declare_keys, notes as kineto_notes, write_chrome, write_events};
+pub use kineto::{
+    declare_keys, notes as kineto_notes, read_phases, write_chrome, write_chrome_with, write_events,
+};
 pub use lprof::write_lprof;
 pub use pprof::write_pprof;
 pub use pstats::write_pstats;
@@ -70,6 +74,8 @@ pub use speedscope::write_speedscope;
 pub use splice::splice;
 pub use svg::{SvgOptions, write_svg};
 pub use trace_file::TraceFile;
+pub use xla_events::XlaEvents;
+pub use xplane::Beside;
 
 /// How far a reader got; shared with whoever draws the progress bar.
 #[derive(Debug, Default)]
@@ -123,6 +129,8 @@ impl Default for OpenOptions {
     }
 }
 
+pub use tried_fixes::tried_path;
+
 /// Reads a file, whatever it is, or a folder of timelines of calls, which are processes of one run; `-` is standard
 /// input.
 pub fn open(path: &Path, options: &OpenOptions) -> Result<Document, ReadError> {
@@ -144,6 +152,7 @@ pub fn open(path: &Path, options: &OpenOptions) -> Result<Document, ReadError> {
         }
         let mut document = read(file, &name, options)?;
         xplane_runs::number_hosts(path, &mut document);
+        tried_fixes::attach(path, &mut document);
         Ok(document)
     }
 }

@@ -28,7 +28,7 @@ const EXAMPLE: &[u8] = b"\x80\x04\x95\x76\0\0\0\0\0\0\0\x8c\x1bline_profiler.lin
 )\x81\x94}\x94(\x8c\x07timings\x94}\x94\x8c\x04a.py\x94K\x03\x8c\x01f\x94\x87\x94]\x94(K\x04K\x02M\x10\x27\x87\x94\
 K\x05K\x02K\x64\x87\x94es\x8c\x04unit\x94G\x3e\x11\x2e\x0b\xe8\x26\xd6\x95ub.";
 
-const WHAT: &str = "line_profiler file";
+const FORMAT_NAME: &str = "line_profiler file";
 const BAD_LINE: &NoteKind = &NoteKind::new(
     "bad-timing",
     Severity::Lost,
@@ -44,9 +44,12 @@ fn begins(head: &[u8]) -> bool {
 }
 
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
-    whole(&mut text, WHAT, name, options)?;
-    let damaged =
-        |why: &str| ReadError::Damaged { what: WHAT.to_owned(), why: why.to_owned(), path: name.to_owned() };
+    whole(&mut text, FORMAT_NAME, name, options)?;
+    let damaged = |why: &str| ReadError::Damaged {
+        what: FORMAT_NAME.to_owned(),
+        why: why.to_owned(),
+        path: name.to_owned(),
+    };
     let pickle = Pickle::read(text.window()).map_err(|why| damaged(&why))?;
     let state = pickle
         .class(pickle.root())

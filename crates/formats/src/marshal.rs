@@ -42,7 +42,7 @@ impl<'a> Marshal<'a> {
     /// Reads all of it.
     pub(crate) fn read(input: &'a [u8]) -> Result<Marshal<'a>, &'static str> {
         let marshal = Marshal { input, values: Vec::new(), items: Vec::new(), root: 0 };
-        Reading {
+        MarshalReader {
             marshal,
             at: 0,
             refs: Vec::new(),
@@ -53,7 +53,6 @@ impl<'a> Marshal<'a> {
         .read()
     }
 
-    /// The outermost value.
     pub(crate) fn root(&self) -> ValueId {
         self.root
     }
@@ -74,7 +73,6 @@ impl<'a> Marshal<'a> {
         }
     }
 
-    /// A whole number.
     pub(crate) fn int(&self, id: ValueId) -> Option<i64> {
         match self.values[id as usize] {
             Value::Int(number) => Some(number),
@@ -82,7 +80,6 @@ impl<'a> Marshal<'a> {
         }
     }
 
-    /// Any number.
     pub(crate) fn number(&self, id: ValueId) -> Option<f64> {
         match self.values[id as usize] {
             Value::Int(number) => Some(number as f64),
@@ -93,7 +90,7 @@ impl<'a> Marshal<'a> {
 }
 
 /// A container that is being read.
-struct Open {
+struct OpenContainer {
     id: ValueId,
     /// Elements to come; a dictionary ends where it says so.
     left: Option<usize>,
@@ -101,19 +98,19 @@ struct Open {
     first: usize,
 }
 
-struct Reading<'a> {
+struct MarshalReader<'a> {
     marshal: Marshal<'a>,
     at: usize,
     refs: Vec<ValueId>,
     /// Python 2 refers to interned texts by numbers of their own.
     interned: Vec<ValueId>,
-    open: Vec<Open>,
+    open: Vec<OpenContainer>,
     pending: Vec<ValueId>,
 }
 
-const SHORT: &str = "it ends too early";
+const ENDS_EARLY: &str = "it ends too early";
 
-impl<'a> Reading<'a> {
+impl<'a> MarshalReader<'a> {
     fn read(mut self) -> Result<Marshal<'a>, &'static str> {
         loop {
             let Some(mut done) = self.object()? else { continue };
@@ -170,8 +167,8 @@ impl<'a> Reading<'a> {
                 let length = usize::from(self.byte()?);
                 let text = self.bytes(length)?;
                 let text =
-                    std::str::from_utf8(&self.marshal.input[text]).map_err(|_| "a number is no number")?;
-                Value::Float(text.trim().parse().map_err(|_| "a number is no number")?)
+                    std::str::from_utf8(&self.marshal.input[text]).map_err(|_| "a number is not readable")?;
+                Value::Float(text.trim().parse().map_err(|_| "a number is not readable")?)
             }
             b's' | b'u' | b'a' | b'A' | b't' => {
                 let length = self.length()?;
@@ -206,12 +203,12 @@ impl<'a> Reading<'a> {
         }
         // Every element takes a byte at least.
         if left.is_some_and(|left| left > self.marshal.input.len() - self.at) {
-            return Err(SHORT);
+            return Err(ENDS_EARLY);
         }
         if self.open.len() >= MAX_DEPTH {
             return Err("its values are nested too deep");
         }
-        self.open.push(Open { id, left, first: self.pending.len() });
+        self.open.push(OpenContainer { id, left, first: self.pending.len() });
         Ok(None)
     }
 
@@ -235,13 +232,14 @@ impl<'a> Reading<'a> {
     }
 
     fn byte(&mut self) -> Result<u8, &'static str> {
-        let byte = *self.marshal.input.get(self.at).ok_or(SHORT)?;
+        let byte = *self.marshal.input.get(self.at).ok_or(ENDS_EARLY)?;
         self.at += 1;
         Ok(byte)
     }
 
     fn bytes(&mut self, length: usize) -> Result<Range<usize>, &'static str> {
-        let end = self.at.checked_add(length).filter(|&end| end <= self.marshal.input.len()).ok_or(SHORT)?;
+        let end =
+            self.at.checked_add(length).filter(|&end| end <= self.marshal.input.len()).ok_or(ENDS_EARLY)?;
         let range = self.at..end;
         self.at = end;
         Ok(range)
@@ -249,7 +247,7 @@ impl<'a> Reading<'a> {
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
         let range = self.bytes(N)?;
-        self.marshal.input[range].try_into().map_err(|_| SHORT)
+        self.marshal.input[range].try_into().map_err(|_| ENDS_EARLY)
     }
 
     /// A length or a number of a reference, which no writer makes negative.
@@ -260,7 +258,7 @@ impl<'a> Reading<'a> {
     /// A number of any length in digits of 15 bits; one beyond 64 bits stops there.
     fn long(&mut self) -> Result<i64, &'static str> {
         let signed = i32::from_le_bytes(self.array()?);
-        let digits = self.bytes((signed.unsigned_abs() as usize).checked_mul(2).ok_or(SHORT)?)?;
+        let digits = self.bytes((signed.unsigned_abs() as usize).checked_mul(2).ok_or(ENDS_EARLY)?)?;
         let mut magnitude = 0i128;
         for (at, digit) in self.marshal.input[digits].chunks_exact(2).enumerate() {
             let digit = i128::from(u16::from_le_bytes([digit[0], digit[1]]) & 0x7fff);
@@ -298,9 +296,9 @@ mod tests {
     #[test]
     fn what_no_writer_makes_is_refused() {
         let why = |bytes: &[u8]| Marshal::read(bytes).unwrap_err();
-        assert_eq!(why(b""), SHORT);
-        assert_eq!(why(b"("), SHORT);
-        assert_eq!(why(b"(\xff\xff\xff\x7f"), SHORT);
+        assert_eq!(why(b""), ENDS_EARLY);
+        assert_eq!(why(b"("), ENDS_EARLY);
+        assert_eq!(why(b"(\xff\xff\xff\x7f"), ENDS_EARLY);
         assert_eq!(why(b"(\xff\xff\xff\xff"), "a length is negative");
         // A tuple that is its own element.
         assert_eq!(why(b"\xa9\x01r\0\0\0\0"), "it contains itself");

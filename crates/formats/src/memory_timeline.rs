@@ -22,7 +22,7 @@ pub(crate) const READER: Reader = Reader {
     read: |text, name, options| read(text, name, options).map(Document::Profile),
 };
 
-const WHAT: &str = "memory timeline";
+const FORMAT_NAME: &str = "memory timeline";
 /// What memory was for, in PyTorch's order.
 const CATEGORIES: [&str; 8] = [
     "parameter",
@@ -35,7 +35,7 @@ const CATEGORIES: [&str; 8] = [
     "unknown",
 ];
 /// Points of the curve that are kept at most: of a longer one the highest of every few.
-const MOST_POINTS: usize = 1 << 16;
+const MAX_POINTS: usize = 1 << 16;
 
 type Sums = [i64; CATEGORIES.len()];
 
@@ -56,18 +56,18 @@ fn begins(head: &[u8]) -> bool {
     match next {
         Some(next) if trimmed(next).starts_with(b"[") => true,
         // One row alone is one, too.
-        Some(_) => numbers == ROW,
-        None => numbers == ROW && (rest.is_empty() || rest.starts_with(b"]")),
+        Some(_) => numbers == ROW_VALUES,
+        None => numbers == ROW_VALUES && (rest.is_empty() || rest.starts_with(b"]")),
     }
 }
 
 /// Time, action, bytes and category.
-const ROW: usize = 4;
+const ROW_VALUES: usize = 4;
 
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
-    whole(&mut text, WHAT, name, options)?;
+    whole(&mut text, FORMAT_NAME, name, options)?;
     let levels = timeline(text.window()).or_else(|| raw(text.window())).ok_or_else(|| ReadError::Damaged {
-        what: WHAT.to_owned(),
+        what: FORMAT_NAME.to_owned(),
         why: "it is neither lists of times and sizes nor rows of time, action, bytes and category".to_owned(),
         path: name.to_owned(),
     })?;
@@ -92,7 +92,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
         let amounts = [0, most, 0, 0, earlier, left, then];
         profile.add(Sample::new(0, stack, &amounts));
     }
-    let each = levels.len().div_ceil(MOST_POINTS).max(1);
+    let each = levels.len().div_ceil(MAX_POINTS).max(1);
     let curve = levels.chunks(each).map(|few| HeapPoint {
         at: since(few[0].0),
         live_bytes: few.iter().map(|level| total(&level.1)).max(),
@@ -108,7 +108,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
         curve: curve.collect(),
         ..HeapFacts::default()
     });
-    profile.source = text.source(name, WHAT);
+    profile.source = text.source(name, FORMAT_NAME);
     Ok(profile)
 }
 

@@ -29,9 +29,9 @@ const CHILDREN: &NoteKind = &NoteKind::new(
     69,
     "readings of child processes are not in the curve of the process",
 );
-const MIB: f64 = 1_048_576.0;
+const BYTES_PER_MIB: f64 = 1_048_576.0;
 /// Readings that are kept at most: of a longer curve every second one goes, as often as it must.
-const MOST_POINTS: usize = 1 << 20;
+const MAX_POINTS: usize = 1 << 20;
 
 fn begins(head: &[u8]) -> bool {
     let head = trimmed(head);
@@ -59,8 +59,8 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, Re
             b"CMDLINE" => profile.name = String::from_utf8_lossy(&line[word.len()..]).trim().to_owned(),
             b"MEM" => match memory(line) {
                 Some((mib, at_s)) if (0.0..1e12).contains(&mib) => {
-                    readings.push((at_s, (mib * MIB).round() as u64));
-                    if readings.len() >= MOST_POINTS {
+                    readings.push((at_s, (mib * BYTES_PER_MIB).round() as u64));
+                    if readings.len() >= MAX_POINTS {
                         let mut keep = false;
                         readings.retain(|_| {
                             keep = !keep;
@@ -123,5 +123,5 @@ fn function(line: &[u8]) -> Option<(String, u64, u64)> {
     let before = bytes(words.next()?)?;
     words.next()?.parse::<f64>().ok()?;
     let after = bytes(words.next()?)?;
-    Some((name, (before * MIB).round() as u64, (after * MIB).round() as u64))
+    Some((name, (before * BYTES_PER_MIB).round() as u64, (after * BYTES_PER_MIB).round() as u64))
 }

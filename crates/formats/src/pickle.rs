@@ -24,9 +24,7 @@ pub(crate) enum Value {
     /// `None`, or what is not true.
     Nothing,
     True,
-    /// A whole number.
     Int(i64),
-    /// Any other number.
     Float(f64),
     Text(u32),
     /// A list, a tuple or a set.
@@ -44,7 +42,7 @@ pub(crate) enum Value {
 
 /// What a list holds.
 #[derive(Copy, Clone, Debug)]
-enum Body {
+enum ListContent {
     Empty,
     /// A place in the table of elements.
     Values(u32),
@@ -63,7 +61,7 @@ struct Object {
 #[derive(Debug, Default)]
 pub(crate) struct Pickle {
     texts: Texts,
-    lists: Vec<Body>,
+    lists: Vec<ListContent>,
     /// The elements of lists.
     elements: Vec<Vec<Value>>,
     /// Keys and values in turn.
@@ -77,11 +75,11 @@ pub(crate) struct Pickle {
 }
 
 /// What a reader takes for itself while a file is read.
-pub(crate) trait Take {
+pub(crate) trait Collector {
     /// Whether files may name classes and functions: data of dictionaries and lists alone never does.
-    const CLASSES: bool;
+    const ALLOWS_CLASSES: bool;
     /// Whether dictionaries are taken at all.
-    const DICTS: bool;
+    const COLLECTS_DICTS: bool;
 
     /// A dictionary comes, pair by pair. It may come again from its beginning.
     fn begin(&mut self) {}
@@ -117,11 +115,11 @@ pub(crate) trait Take {
 }
 
 /// Takes nothing, and lets files name classes.
-pub(crate) struct Keep;
+pub(crate) struct NoCollector;
 
-impl Take for Keep {
-    const CLASSES: bool = true;
-    const DICTS: bool = false;
+impl Collector for NoCollector {
+    const ALLOWS_CLASSES: bool = true;
+    const COLLECTS_DICTS: bool = false;
 }
 
 /// Why a file could not be read.
@@ -172,7 +170,7 @@ impl Input for Text {
 impl Pickle {
     /// Reads all of it.
     pub(crate) fn read(mut input: &[u8]) -> Result<Pickle, Why> {
-        match Pickle::read_with(&mut input, &mut Keep, usize::MAX) {
+        match Pickle::read_with(&mut input, &mut NoCollector, usize::MAX) {
             (pickle, None) => Ok(pickle),
             (_, Some(Stop::Why(why))) => Err(why),
             (_, Some(Stop::Limit)) => Err("it holds too much".into()),
@@ -183,10 +181,10 @@ impl Pickle {
     /// there. No more than about `most` bytes are held.
     pub(crate) fn read_with(
         input: &mut impl Input,
-        taker: &mut impl Take,
+        collector: &mut impl Collector,
         most: usize,
     ) -> (Pickle, Option<Stop>) {
-        let mut machine = Machine::new(taker);
+        let mut machine = Machine::new(collector);
         let stop = machine.read(input, most).err();
         if stop.is_some() {
             machine.put_together();
@@ -194,7 +192,6 @@ impl Pickle {
         (machine.finish(), stop)
     }
 
-    /// The outermost value.
     pub(crate) fn root(&self) -> Value {
         self.root.unwrap_or(Value::Nothing)
     }
@@ -207,7 +204,6 @@ impl Pickle {
         Some((self.text_at(module), self.text_at(name)))
     }
 
-    /// An object's state.
     pub(crate) fn state(&self, value: Value) -> Option<Value> {
         match value {
             Value::Object(object) => Some(self.objects[object as usize].state),
@@ -219,8 +215,8 @@ impl Pickle {
     pub(crate) fn items(&self, value: Value) -> &[Value] {
         match value {
             Value::List(list) => match self.lists[list as usize] {
-                Body::Values(at) => &self.elements[at as usize],
-                Body::Empty | Body::Taken(_) => &[],
+                ListContent::Values(at) => &self.elements[at as usize],
+                ListContent::Empty | ListContent::Taken(_) => &[],
             },
             _ => &[],
         }
@@ -230,8 +226,8 @@ impl Pickle {
     pub(crate) fn taken_list(&self, value: Value) -> Option<u32> {
         match value {
             Value::List(list) => match self.lists[list as usize] {
-                Body::Taken(number) => Some(number),
-                Body::Empty | Body::Values(_) => None,
+                ListContent::Taken(number) => Some(number),
+                ListContent::Empty | ListContent::Values(_) => None,
             },
             _ => None,
         }
@@ -264,7 +260,6 @@ impl Pickle {
         }
     }
 
-    /// A whole number.
     pub(crate) fn int(&self, value: Value) -> Option<i64> {
         match value {
             Value::Int(number) => Some(number),
@@ -272,7 +267,6 @@ impl Pickle {
         }
     }
 
-    /// Any number.
     pub(crate) fn number(&self, value: Value) -> Option<f64> {
         match value {
             Value::Int(number) => Some(number as f64),
@@ -298,7 +292,7 @@ impl Pickle {
     /// About how many bytes are held.
     fn heap_bytes(&self) -> usize {
         self.texts.heap_bytes()
-            + self.lists.len() * size_of::<Body>()
+            + self.lists.len() * size_of::<ListContent>()
             + (self.elements.len() + self.dicts.len()) * size_of::<Vec<Value>>()
             + self.held * size_of::<Value>()
             + self.classes.len() * 8

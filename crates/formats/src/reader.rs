@@ -13,7 +13,6 @@ pub struct Reader {
     pub name: &'static str,
     /// Who writes such files, or how they look.
     pub about: &'static str,
-    /// What it holds.
     pub yields: DocumentKind,
     /// A small whole file of it. Tests read it, cut it at every byte and flip its bits.
     pub example: &'static [u8],

@@ -3,7 +3,7 @@
 //! All keys are optional, since they came one by one from PyTorch 2.1 to 2.15, and what is not known is kept out of
 //! nobody's way. The file is read piece by piece and not held: see `taken`.
 
-mod taken;
+mod entries;
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::error::{Limit, ReadError};
 use crate::notes::DAMAGED_COMPRESSION;
 use crate::pickle::{Pickle, Stop, Value};
 use crate::reader::Reader;
-use taken::{Taken, time};
+use entries::{EntryCollector, time};
 
 pub(crate) const READER: Reader = Reader {
     name: "a memory snapshot",
@@ -37,7 +37,7 @@ h\x0e\x8c\x08inactive\x94ueua\x8c\x0ddevice_traces\x94]\x94]\x94}\x94(\x8c\x06ac
 J\0\0\x20\0h\x0cM\0\x02\x8c\x06stream\x94K\0\x8c\x07time_us\x94M\xe8\x03\x8c\x06frames\x94]\x94}\x94(\x8c\x04name\x94\
 \x8c\x01f\x94\x8c\x08filename\x94\x8c\x04a.py\x94\x8c\x04line\x94K\x07uauaau.";
 
-const WHAT: &str = "memory snapshot";
+const FORMAT_NAME: &str = "memory snapshot";
 const ENDS_EARLY: &NoteKind = &NoteKind::new(
     "snapshot-ends-early",
     Severity::Lost,
@@ -58,8 +58,8 @@ const BAD_ENTRY: &NoteKind = &NoteKind::new(
 );
 
 /// Settings of the allocator, actions that are not known, and how many bytes of a text are shown.
-const MOST_SETTINGS: usize = 1_000;
-const MOST_ACTIONS: usize = 1_000;
+const MAX_SETTINGS: usize = 1_000;
+const MAX_ACTIONS: usize = 1_000;
 const LONGEST_WORDS: usize = 4 << 10;
 
 /// A pickle whose first texts are keys of a snapshot.
@@ -74,7 +74,7 @@ fn begins(head: &[u8]) -> bool {
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Snapshot, ReadError> {
     let path = || name.to_owned();
     let mut snapshot = Snapshot::default();
-    let mut taken = Taken::default();
+    let mut taken = EntryCollector::default();
     let (pickle, stop) = Pickle::read_with(&mut text, &mut taken, options.max_whole_bytes);
     if let Some(Stop::Limit) = stop {
         let limit = Limit::WholeBytes(options.max_whole_bytes as u64);
@@ -95,11 +95,15 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Snapshot, R
     let is_snapshot = ["segments", "device_traces"].iter().any(|key| pickle.under(root, key).is_some());
     if let Some(Stop::Why(why)) = stop {
         if !is_snapshot || why.starts_with("it asks for") {
-            return Err(ReadError::Damaged { what: WHAT.to_owned(), why: why.into_owned(), path: path() });
+            return Err(ReadError::Damaged {
+                what: FORMAT_NAME.to_owned(),
+                why: why.into_owned(),
+                path: path(),
+            });
         }
         snapshot.notes.add_with(ENDS_EARLY, 0, why.into_owned());
     }
-    let mut parts = Parts { pickle: &pickle, taken: &mut taken, used: vec![false; pickle.counts().1] };
+    let mut parts = SnapshotParts { pickle: &pickle, taken: &mut taken, used: vec![false; pickle.counts().1] };
     let segments = pickle.under(root, "segments").unwrap_or(root);
     for &value in pickle.items(segments) {
         match parts.segment(value, &mut snapshot) {
@@ -114,13 +118,13 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Snapshot, R
         }
     }
     let settings = pickle.under(root, "allocator_settings").map_or(&[][..], |dict| pickle.pairs(dict));
-    for pair in settings.chunks_exact(2).take(MOST_SETTINGS) {
+    for pair in settings.chunks_exact(2).take(MAX_SETTINGS) {
         if pickle.bytes_of(pair[0]).is_some() {
             snapshot.settings.push((in_words(&pickle, pair[0]), in_words(&pickle, pair[1])));
         }
     }
     place(&pickle, root, &mut taken.entries);
-    for (&action, count) in taken.unknown.iter().take(MOST_ACTIONS) {
+    for (&action, count) in taken.unknown.iter().take(MAX_ACTIONS) {
         let action = in_words(&pickle, Value::Text(action));
         snapshot.notes.add_with(UNKNOWN_ACTION, 0, format!("{count} of {action}"));
     }
@@ -144,14 +148,14 @@ fn in_words(pickle: &Pickle, value: Value) -> String {
 
 /// What is put together when all of a file is read. A file may refer to one dictionary a million times: each counts once,
 /// so that a file costs what its length says.
-struct Parts<'a> {
+struct SnapshotParts<'a> {
     pickle: &'a Pickle,
-    taken: &'a mut Taken,
+    taken: &'a mut EntryCollector,
     /// By dictionary.
     used: Vec<bool>,
 }
 
-impl Parts<'_> {
+impl SnapshotParts<'_> {
     /// The value if it is a dictionary that was not used yet.
     fn once(&mut self, value: Value) -> Option<Value> {
         let Value::Dict(dict) = value else { return None };
@@ -289,14 +293,14 @@ mod tests {
     use std::path::Path;
 
     /// Bytes that come a few at a time, so that nearly nothing is at hand as a whole.
-    struct Drops<'a> {
+    struct Trickle<'a> {
         all: &'a [u8],
         from: usize,
         to: usize,
         each: usize,
     }
 
-    impl Input for Drops<'_> {
+    impl Input for Trickle<'_> {
         fn window(&self) -> &[u8] {
             &self.all[self.from..self.to]
         }
@@ -324,7 +328,7 @@ mod tests {
 
     /// What was taken, and what stopped it.
     fn taken(input: &mut impl Input) -> (HistoryTable, [usize; 2], u64, String) {
-        let mut taken = Taken::default();
+        let mut taken = EntryCollector::default();
         let (pickle, stop) = Pickle::read_with(input, &mut taken, 1 << 30);
         place(&pickle, pickle.root(), &mut taken.entries);
         let sizes = [taken.stacks.len(), taken.stacks.frames().len()];
@@ -334,7 +338,7 @@ mod tests {
     /// Whole dictionaries at once and one instruction after the other are two ways through a file.
     fn assert_same(bytes: &[u8], each: usize) {
         let at_once = taken(&mut &*bytes);
-        let in_drops = taken(&mut Drops { all: bytes, from: 0, to: 0, each });
+        let in_drops = taken(&mut Trickle { all: bytes, from: 0, to: 0, each });
         assert!(at_once == in_drops, "{at_once:?}\n{in_drops:?}");
     }
 

@@ -16,7 +16,6 @@ use layout::{Bar, Layout};
 /// How much is drawn.
 #[derive(Clone, Debug)]
 pub struct SvgOptions {
-    /// The heading.
     pub title: String,
     /// Frames with less than this share of the whole are left out.
     pub min_share: f64,

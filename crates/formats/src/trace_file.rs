@@ -5,8 +5,6 @@ use std::path::PathBuf;
 /// A file that looks like a trace or a profile; only reading tells.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TraceFile {
-    /// Where it is.
     pub path: PathBuf,
-    /// Stored bytes.
     pub bytes: u64,
 }

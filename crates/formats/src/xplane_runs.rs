@@ -9,12 +9,12 @@ use stepscope_model::{Distributed, Document};
 use crate::trace_file::TraceFile;
 
 /// How the names of profiles end, before they are compressed.
-pub(crate) const ENDING: &str = ".xplane.pb";
+pub(crate) const FILE_ENDING: &str = ".xplane.pb";
 
 /// The host in a profile's name; none if it is not named like one.
 fn host(path: &Path) -> Option<&str> {
     let name = path.file_name()?.to_str()?;
-    name.trim_end_matches(".gz").trim_end_matches(".zst").strip_suffix(ENDING)
+    name.trim_end_matches(".gz").trim_end_matches(".zst").strip_suffix(FILE_ENDING)
 }
 
 /// Leaves out what lies beside profiles and is made of them: the same events as JSON, and XProf's caches.

@@ -11,7 +11,7 @@ pub struct Problem {
     /// What is wrong, without a period.
     #[serde(rename = "message")]
     pub what: String,
-    /// What to do; empty if nobody can do anything.
+    /// What to do; empty if nothing can be done.
     pub hint: String,
 }
 

@@ -57,7 +57,7 @@ impl<'a> Fields<'a> {
             0 => Field::Number(varint(&mut self.rest)?),
             1 => Field::Number(u64::from_le_bytes(self.array()?)),
             2 => {
-                let length = usize::try_from(varint(&mut self.rest)?).map_err(|_| SHORT)?;
+                let length = usize::try_from(varint(&mut self.rest)?).map_err(|_| TOO_SHORT)?;
                 Field::Bytes(self.bytes(length)?)
             }
             5 => Field::Number(u32::from_le_bytes(self.array()?).into()),
@@ -67,17 +67,17 @@ impl<'a> Fields<'a> {
     }
 
     fn bytes(&mut self, length: usize) -> Result<&'a [u8], &'static str> {
-        let (bytes, rest) = self.rest.split_at_checked(length).ok_or(SHORT)?;
+        let (bytes, rest) = self.rest.split_at_checked(length).ok_or(TOO_SHORT)?;
         self.rest = rest;
         Ok(bytes)
     }
 
     fn array<const N: usize>(&mut self) -> Result<[u8; N], &'static str> {
-        self.bytes(N)?.try_into().map_err(|_| SHORT)
+        self.bytes(N)?.try_into().map_err(|_| TOO_SHORT)
     }
 }
 
-const SHORT: &str = "it ends too early";
+const TOO_SHORT: &str = "it ends too early";
 
 impl<'a> Iterator for Fields<'a> {
     type Item = Result<(u64, Field<'a>), &'static str>;
@@ -99,7 +99,7 @@ impl<'a> Iterator for Fields<'a> {
 pub fn varint(rest: &mut &[u8]) -> Result<u64, &'static str> {
     let mut number = 0;
     for at in 0..10 {
-        let (&byte, after) = rest.split_first().ok_or(SHORT)?;
+        let (&byte, after) = rest.split_first().ok_or(TOO_SHORT)?;
         *rest = after;
         number |= u64::from(byte & 0x7f) << (7 * at);
         if byte < 0x80 {
@@ -125,9 +125,9 @@ pub fn numbers(field: Field<'_>, list: &mut Vec<u64>) -> Result<(), &'static str
 /// A message that is being written.
 pub type Message = Vec<u8>;
 
-const VARINT: u32 = 0;
+const VARINT_TYPE: u32 = 0;
 const FIXED_64: u32 = 1;
-const LENGTH: u32 = 2;
+const LENGTH_TYPE: u32 = 2;
 
 /// Writing fields into a [`Message`].
 pub trait Put {
@@ -184,7 +184,7 @@ impl Put for Message {
     }
 
     fn number(&mut self, field: u32, value: u64) {
-        self.varint(u64::from(field) << 3 | u64::from(VARINT));
+        self.varint(u64::from(field) << 3 | u64::from(VARINT_TYPE));
         self.varint(value);
     }
 
@@ -195,13 +195,13 @@ impl Put for Message {
 
     fn bytes(&mut self, field: u32, value: impl AsRef<[u8]>) {
         let value = value.as_ref();
-        self.varint(u64::from(field) << 3 | u64::from(LENGTH));
+        self.varint(u64::from(field) << 3 | u64::from(LENGTH_TYPE));
         self.varint(value.len() as u64);
         self.extend_from_slice(value);
     }
 
     fn nested(&mut self, field: u32, write: impl FnOnce(&mut Message)) {
-        self.varint(u64::from(field) << 3 | u64::from(LENGTH));
+        self.varint(u64::from(field) << 3 | u64::from(LENGTH_TYPE));
         let start = self.len();
         write(self);
         // Its length is known now and comes before it.

@@ -24,10 +24,10 @@ pub fn byte_unit(unit: &str) -> Option<u64> {
         "m" | "mb" => 1_000_000,
         "g" | "gb" => 1_000_000_000,
         "t" | "tb" => 1_000_000_000_000,
-        "kib" => 1 << 10,
-        "mib" => 1 << 20,
-        "gib" => 1 << 30,
-        "tib" => 1 << 40,
+        "ki" | "kib" => 1 << 10,
+        "mi" | "mib" => 1 << 20,
+        "gi" | "gib" => 1 << 30,
+        "ti" | "tib" => 1 << 40,
         _ => return None,
     })
 }
@@ -119,6 +119,7 @@ mod tests {
             ("1.5gib", 3 << 29),
             ("512", 512),
             ("0.1kib", 102),
+            ("2Gi", 2 << 30),
         ];
         for (text, size) in expected {
             assert_eq!(bytes(text), Some(size), "{text}");

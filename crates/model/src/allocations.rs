@@ -46,7 +46,6 @@ pub struct Allocation {
     pub device_kind: Option<i64>,
     /// The number of its device.
     pub device: Option<i64>,
-    /// The address.
     pub address: Option<i64>,
     /// How many bytes; under zero is a release.
     pub bytes: Option<i64>,
@@ -87,7 +86,6 @@ impl Allocations {
         self.cat[id.index()]
     }
 
-    /// Its arguments.
     pub fn args(&self, id: AllocationId) -> ArgsId {
         self.args[id.index()]
     }

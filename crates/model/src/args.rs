@@ -51,34 +51,24 @@ impl fmt::Display for Decimal {
 /// A value on its way into the store; texts are already interned.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum ArgValue {
-    /// An integer.
     Int(i64),
-    /// A decimal number.
     Decimal(Decimal),
-    /// A text.
     Str(StrId),
     /// Anything else (arrays, objects, numbers too large), as its JSON text.
     Json(StrId),
-    /// true or false.
     Bool(bool),
-    /// null.
     Null,
 }
 
 /// A value read back.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Value<'a> {
-    /// An integer.
     Int(i64),
-    /// A decimal number.
     Decimal(Decimal),
-    /// A text.
     Str(&'a str),
     /// JSON text of an array, an object or an unusual number.
     Json(&'a str),
-    /// true or false.
     Bool(bool),
-    /// null.
     Null,
 }
 
@@ -147,7 +137,7 @@ pub(crate) struct ArgWriter {
     shape: Vec<(StrId, Type)>,
     payload: Vec<u8>,
     meanings: HashMap<StrId, Attr, RandomState>,
-    /// Shape of the event before: neighbours are often alike, which saves the look-up.
+    /// Shape of the event before: neighbors are often alike, which saves the look-up.
     last: u32,
 }
 

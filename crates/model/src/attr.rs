@@ -27,9 +27,7 @@ pub enum Attr {
     Correlation,
     /// Ties calls and device work to their operator.
     ExternalId,
-    /// The device's number.
     Device,
-    /// The stream's number.
     Stream,
     /// Blocks of a kernel, as a JSON list of three numbers.
     Grid,
@@ -67,7 +65,6 @@ pub enum Attr {
     MemoryDevice,
     /// The kind of an allocation's device, as PyTorch numbers them: 0 is the host.
     MemoryDeviceKind,
-    /// A collective's name.
     Collective,
     /// The type of a collective's elements.
     CollectiveType,

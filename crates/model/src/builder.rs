@@ -7,7 +7,6 @@ use crate::allocations::Allocations;
 use crate::args::{ArgValue, ArgWriter, ArgsId, Decimal};
 use crate::attr::Attr;
 use crate::counters::{Counters, Series, SeriesId};
-use crate::graph_order;
 use crate::kind::{CatId, Kind};
 use crate::lanes::{Domain, Lane, LaneId, LaneKey, Lanes};
 use crate::link;
@@ -31,15 +30,10 @@ pub struct NewSlice {
     pub start: Ns,
     /// How long it took.
     pub dur: Ns,
-    /// Its name.
     pub name: StrId,
-    /// Its category text.
     pub cat: CatId,
-    /// What it means.
     pub kind: Kind,
-    /// Where it lives.
     pub lane: LaneId,
-    /// Its arguments.
     pub args: ArgsId,
     /// Ties device work to the call that launched it.
     pub correlation: Option<i64>,
@@ -56,15 +50,10 @@ pub struct OpenSlice(u32);
 pub struct NewPoint {
     /// Its time on the producer's clock; the finished trace counts from its first event.
     pub at: Ns,
-    /// Its name.
     pub name: StrId,
-    /// Its category text.
     pub cat: CatId,
-    /// Where it lives.
     pub lane: LaneId,
-    /// Its arguments.
     pub args: ArgsId,
-    /// What it is.
     pub kind: PointKind,
 }
 
@@ -75,9 +64,7 @@ pub struct NewAllocation {
     pub at: Ns,
     /// The thread that asked.
     pub lane: LaneId,
-    /// Its category text.
     pub cat: CatId,
-    /// Its arguments.
     pub args: ArgsId,
 }
 
@@ -88,11 +75,8 @@ pub struct NewFlow {
     pub at: Ns,
     /// Ends with the same category and id belong together.
     pub id: i64,
-    /// Its name.
     pub name: StrId,
-    /// Its category text.
     pub cat: CatId,
-    /// Where it lives.
     pub lane: LaneId,
     /// What the arrow says.
     pub kind: FlowKind,
@@ -101,7 +85,7 @@ pub struct NewFlow {
 }
 
 /// Handles are 32-bit numbers, and the largest stands for "none".
-const MOST: usize = u32::MAX as usize - 1;
+const MAX_EVENTS: usize = u32::MAX as usize - 1;
 
 /// Collects events and turns them into a [`Trace`]. It holds 4,294,967,294 slices, as many points, counter values,
 /// allocations and flow ends; what comes after is set aside, counted and noted.
@@ -136,9 +120,8 @@ impl Default for TraceBuilder {
 }
 
 impl TraceBuilder {
-    /// An empty one.
     pub fn new() -> TraceBuilder {
-        TraceBuilder::with_limit(MOST)
+        TraceBuilder::with_limit(MAX_EVENTS)
     }
 
     fn with_limit(most: usize) -> TraceBuilder {
@@ -325,7 +308,6 @@ impl TraceBuilder {
         start <= at
     }
 
-    /// Adds a point.
     pub fn point(&mut self, new: NewPoint) {
         if self.points.len() >= self.most {
             return self.refuse();
@@ -408,7 +390,6 @@ impl TraceBuilder {
         self.len() == 0
     }
 
-    /// The notes.
     pub fn notes(&mut self) -> &mut Notes {
         &mut self.notes
     }
@@ -447,6 +428,7 @@ impl TraceBuilder {
             programs: self.programs,
             notes: self.notes,
             meta: self.meta,
+            tried: Vec::new(),
             origin,
         };
         let place = |pairs: Vec<(u32, i64)>| {
@@ -461,7 +443,6 @@ impl TraceBuilder {
         }
         link_backward(&mut trace);
         flag(&mut trace);
-        trace.programs.by_order = graph_order::instructions(&trace);
         trace
     }
 }
@@ -520,7 +501,8 @@ fn flag(trace: &mut Trace) {
     }
     trace.notes.add_count(NoteKind::STREAM_OVERLAP, overlaps);
     trace.notes.add_count(NoteKind::UNLINKED, unlinked);
-    let misnested = crate::CallTree::build(trace, |_| true).misnested;
+    // Ranges that a program marks may overlap: a step ends in the middle of the optimizer's.
+    let misnested = crate::CallTree::build(trace, |kind| kind != Kind::HostAnnotation).misnested;
     trace.notes.add_count(NoteKind::MISNESTED, misnested);
 }
 

@@ -22,13 +22,11 @@ impl SeriesId {
 /// What one series of values is.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
 pub struct Series {
-    /// The counter's name.
     pub name: StrId,
     /// Which of the counter's values these are, as the producer calls them.
     pub part: StrId,
     /// The unit, if it is known.
     pub unit: Option<Unit>,
-    /// Where it belongs.
     pub lane: LaneId,
     /// Its category as the producer spelled it.
     pub cat: CatId,
@@ -39,7 +37,6 @@ pub struct Series {
 pub struct CounterRow {
     /// When, since the trace's first event.
     pub at: Ns,
-    /// Of which series.
     pub series: SeriesId,
     /// The value, as it was written; an integer has no digits after the point.
     pub value: Decimal,
@@ -48,7 +45,7 @@ pub struct CounterRow {
 }
 
 /// Set in a row's scale where its event is that of the row before.
-const JOINED: u8 = 1 << 7;
+const JOINED_FLAG: u8 = 1 << 7;
 
 /// The counter columns, in file order.
 #[derive(Debug, Clone, Default)]
@@ -87,14 +84,14 @@ impl Counters {
         (0..self.len()).map(|i| CounterRow {
             at: self.at[i],
             series: self.of[i],
-            value: Decimal { mantissa: self.mantissa[i], scale: self.scale[i] & !JOINED },
-            joined: self.scale[i] & JOINED != 0,
+            value: Decimal { mantissa: self.mantissa[i], scale: self.scale[i] & !JOINED_FLAG },
+            joined: self.scale[i] & JOINED_FLAG != 0,
         })
     }
 
     /// Whether a value can be held as it was written.
     pub(crate) fn holds(value: Decimal) -> bool {
-        value.scale < JOINED
+        value.scale < JOINED_FLAG
     }
 
     /// `None` where there is no number left for a new one.
@@ -106,7 +103,7 @@ impl Counters {
         self.at.push(at);
         self.of.push(series);
         self.mantissa.push(value.mantissa);
-        self.scale.push(value.scale | if joined { JOINED } else { 0 });
+        self.scale.push(value.scale | if joined { JOINED_FLAG } else { 0 });
         self.events += usize::from(!joined);
     }
 

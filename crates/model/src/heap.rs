@@ -40,7 +40,6 @@ pub struct HeapFacts {
     pub duration: Ns,
     /// The most bytes that were allocated at once.
     pub peak_bytes: u64,
-    /// When that was.
     pub peak_at: Ns,
     /// Bytes allocated at the end.
     pub end_bytes: u64,
@@ -48,7 +47,6 @@ pub struct HeapFacts {
     pub earlier_at: Option<Ns>,
     /// Whether the program was still running, so that the end is not its end.
     pub unfinished: bool,
-    /// Memory over time.
     pub curve: Vec<HeapPoint>,
     /// What lines did, of functions that were chosen; those of a function stand together.
     pub lines: Vec<HeapLine>,

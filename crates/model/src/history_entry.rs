@@ -31,15 +31,11 @@ pub enum Action {
 /// One moment of the history.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct HistoryEntry {
-    /// The device's number.
     pub device: i64,
-    /// What happened.
     pub action: Action,
     /// Where; for [`Action::OutOfMemory`], what the device had left.
     pub address: u64,
-    /// How much.
     pub bytes: u64,
-    /// On which stream.
     pub stream: u64,
     /// When, since the Unix epoch, if the history has times.
     pub at: Option<Ns>,

@@ -8,7 +8,7 @@ use crate::stack_tree::StackId;
 use crate::time::Ns;
 
 /// What stands for no time.
-const NEVER: i64 = i64::MIN;
+const NO_TIME: i64 = i64::MIN;
 
 /// Entries in the order of the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -22,12 +22,12 @@ pub struct HistoryTable {
     /// Devices and the first entry of each stretch of one.
     devices: Vec<(u32, i64)>,
     /// Numbers of the columns that follow their last full block.
-    open: Vec<[i64; COLUMNS]>,
+    open: Vec<[i64; COLUMN_COUNT]>,
 }
 
-const COLUMNS: usize = 5;
+const COLUMN_COUNT: usize = 5;
 /// Stretches of fewer entries are looked up one by one.
-const SHORT: usize = 32;
+const MIN_INDEXED_STRETCH: usize = 32;
 const BLOCK: usize = Packed::BLOCK;
 
 impl HistoryTable {
@@ -43,7 +43,7 @@ impl HistoryTable {
             entry.address as i64,
             entry.bytes as i64,
             entry.stream as i64,
-            entry.at.map_or(NEVER, |at| at.0.max(NEVER + 1)),
+            entry.at.map_or(NO_TIME, |at| at.0.max(NO_TIME + 1)),
             entry.stack.index() as i64,
         ]);
         if self.open.len() == BLOCK {
@@ -64,15 +64,15 @@ impl HistoryTable {
     }
 
     /// The numbers of a stretch of one block, each at its place in the block.
-    fn fill(&self, stretch: Range<usize>, columns: &mut [[i64; BLOCK]; COLUMNS]) {
+    fn fill(&self, stretch: Range<usize>, columns: &mut [[i64; BLOCK]; COLUMN_COUNT]) {
         if stretch.start >= self.addresses.len() {
             for (row, open) in self.open.iter().enumerate() {
-                (0..COLUMNS).for_each(|column| columns[column][row] = open[column]);
+                (0..COLUMN_COUNT).for_each(|column| columns[column][row] = open[column]);
             }
             return;
         }
         for (column, numbers) in self.columns().iter().zip(columns) {
-            if stretch.len() < SHORT {
+            if stretch.len() < MIN_INDEXED_STRETCH {
                 let all = stretch.clone().filter_map(|at| Some((at, column.get(at)?)));
                 all.for_each(|(at, number)| numbers[at % BLOCK] = number);
             } else {
@@ -81,7 +81,7 @@ impl HistoryTable {
         }
     }
 
-    fn columns(&self) -> [&Packed; COLUMNS] {
+    fn columns(&self) -> [&Packed; COLUMN_COUNT] {
         [&self.addresses, &self.bytes, &self.streams, &self.times, &self.stacks]
     }
 
@@ -95,7 +95,6 @@ impl HistoryTable {
         self.actions.is_empty()
     }
 
-    /// One of them.
     pub fn get(&self, at: usize) -> Option<HistoryEntry> {
         let action = *self.actions.get(at)?;
         let run = self.devices.partition_point(|run| run.0 as usize <= at).checked_sub(1)?;
@@ -109,7 +108,6 @@ impl HistoryTable {
         ))
     }
 
-    /// All of them.
     pub fn iter(&self) -> HistoryEntries<'_> {
         self.range(0..self.len() as u32)
     }
@@ -136,7 +134,7 @@ impl HistoryTable {
     pub fn each(&self, range: Range<u32>, mut look: impl FnMut(&HistoryBlock<'_>)) {
         let end = range.end.min(self.len() as u32) as usize;
         let mut at = range.start as usize;
-        let mut columns = [[0; BLOCK]; COLUMNS];
+        let mut columns = [[0; BLOCK]; COLUMN_COUNT];
         while at < end {
             let stop = end.min((at / BLOCK + 1) * BLOCK);
             self.fill(at..stop, &mut columns);
@@ -183,11 +181,10 @@ impl HistoryTable {
         self.devices.get(run + 1).map_or(self.len() as u32, |next| next.0)
     }
 
-    /// Bytes held.
     pub fn heap_bytes(&self) -> usize {
         self.columns().iter().map(|column| column.heap_bytes()).sum::<usize>()
             + self.actions.capacity()
-            + self.open.capacity() * 8 * COLUMNS
+            + self.open.capacity() * 8 * COLUMN_COUNT
             + self.devices.capacity() * 16
     }
 }
@@ -197,7 +194,7 @@ impl HistoryTable {
 pub struct HistoryBlock<'a> {
     /// What happened, by entry.
     pub actions: &'a [Action],
-    columns: [&'a [i64]; COLUMNS],
+    columns: [&'a [i64]; COLUMN_COUNT],
 }
 
 impl HistoryBlock<'_> {
@@ -216,7 +213,7 @@ impl HistoryBlock<'_> {
     /// When it happened, since the Unix epoch.
     #[inline]
     pub fn at(&self, at: usize) -> Option<Ns> {
-        Some(self.columns[3][at]).filter(|at| *at != NEVER).map(Ns)
+        Some(self.columns[3][at]).filter(|at| *at != NO_TIME).map(Ns)
     }
 
     /// On whose behalf.
@@ -227,7 +224,7 @@ impl HistoryBlock<'_> {
 }
 
 #[inline]
-fn entry(device: i64, action: Action, columns: [i64; COLUMNS]) -> HistoryEntry {
+fn entry(device: i64, action: Action, columns: [i64; COLUMN_COUNT]) -> HistoryEntry {
     let [address, bytes, stream, at, stack] = columns;
     HistoryEntry {
         device,
@@ -235,7 +232,7 @@ fn entry(device: i64, action: Action, columns: [i64; COLUMNS]) -> HistoryEntry {
         address: address as u64,
         bytes: bytes as u64,
         stream: stream as u64,
-        at: (at != NEVER).then_some(Ns(at)),
+        at: (at != NO_TIME).then_some(Ns(at)),
         stack: StackId::from_index(stack as u32),
     }
 }
@@ -259,7 +256,7 @@ pub struct HistoryEntries<'a> {
     run: usize,
     run_end: u32,
     device: i64,
-    columns: [PackedNumbers<'a>; COLUMNS],
+    columns: [PackedNumbers<'a>; COLUMN_COUNT],
 }
 
 impl Iterator for HistoryEntries<'_> {

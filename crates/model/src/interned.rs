@@ -19,17 +19,17 @@ impl<T> Default for Interned<T> {
     }
 }
 
-impl<T: Copy + Eq + Hash> Interned<T> {
+impl<T: Eq + Hash> Interned<T> {
     /// The number of a value, stored if it is new. `None` where there is no number left for a new one.
     pub(crate) fn number(&mut self, value: T) -> Option<u32> {
         let Interned { values, numbers, hasher } = self;
-        let hash = hasher.hash_one(value);
+        let hash = hasher.hash_one(&value);
         if let Some(&number) = numbers.find(hash, |&number| values[number as usize] == value) {
             return Some(number);
         }
         let number = u32::try_from(values.len()).ok()?;
         values.push(value);
-        numbers.insert_unique(hash, number, |&number| hasher.hash_one(values[number as usize]));
+        numbers.insert_unique(hash, number, |&number| hasher.hash_one(&values[number as usize]));
         Some(number)
     }
 

@@ -23,7 +23,6 @@ pub enum Kind {
     /// A range of the framework's own runtime on a host thread: neither an operator nor a user's range
     /// (`PjitFunction(step)`, `ExecutorState::Process`).
     FrameworkCall,
-    /// A Python call.
     PythonFunction,
     /// A runtime call (cudaLaunchKernel, hipMemcpyAsync, …).
     Runtime,

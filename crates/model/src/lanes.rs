@@ -21,7 +21,6 @@ impl LaneId {
 /// A process or thread as the file names it: by number or by text.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Tag {
-    /// A number.
     Int(i64),
     /// A text (`"Spans"`, or a thread id written as a text).
     Str(StrId),
@@ -72,6 +71,11 @@ pub struct Lane {
     pub thread_name: StrId,
 }
 
+/// What recorders put before a thread on the lanes beside its own, in their names and in their keys.
+pub const SAMPLES_OF: &str = "samples of ";
+pub const LOCK_OF: &str = "lock of ";
+pub const ASYNCIO_TASKS_OF: &str = "asyncio tasks of ";
+
 /// All lanes of a trace, in the order they were first seen.
 #[derive(Debug, Clone, Default)]
 pub struct Lanes {
@@ -91,12 +95,10 @@ impl Lanes {
         self.lanes.is_empty()
     }
 
-    /// One lane.
     pub fn get(&self, id: LaneId) -> &Lane {
         &self.lanes[id.index()]
     }
 
-    /// Every lane.
     pub fn iter(&self) -> impl Iterator<Item = (LaneId, &Lane)> {
         self.lanes.iter().enumerate().map(|(i, lane)| (LaneId(i as u32), lane))
     }

@@ -23,7 +23,6 @@ mod attr;
 mod builder;
 mod counters;
 mod document;
-mod graph_order;
 mod heap;
 mod history_entry;
 mod history_table;
@@ -39,7 +38,10 @@ mod origin;
 mod packed;
 mod points;
 mod profile;
+mod program_buffers;
 mod program_graph;
+mod program_phases;
+mod program_shape;
 mod programs;
 mod samples;
 mod shapes;
@@ -64,19 +66,21 @@ pub use heap::{HeapFacts, HeapLine, HeapPoint};
 pub use history_entry::{Action, HistoryEntry};
 pub use history_table::{HistoryBlock, HistoryEntries, HistoryTable};
 pub use kind::{CatId, Kind};
-pub use lanes::{Domain, Lane, LaneId, LaneKey, Lanes, Tag};
+pub use lanes::{ASYNCIO_TASKS_OF, Domain, LOCK_OF, Lane, LaneId, LaneKey, Lanes, SAMPLES_OF, Tag};
 pub use links::Links;
-pub use meta::{Device, Distributed, Framework, Meta, ProfilerOptions, Source};
+pub use meta::{BareSteps, Device, Distributed, Framework, Meta, ProfilerOptions, Source, TriedFix};
 pub use notes::{Note, NoteKind, Notes, Severity};
 pub use order::Order;
 pub use packed::{Packed, PackedNumbers};
 pub use points::{FlowEnd, FlowKind, FlowSide, Flows, PointId, PointKind, Points};
 pub use profile::{CallRow, Caller, HEAP_VALUES, LineIs, LineRow, Profile, ValueKind, ValueUnit, heap_values};
-pub use program_graph::{GraphBuilder, GraphNode, NewNode, ProgramGraph};
-pub use programs::{
-    BufferUse, Instruction, InstructionAt, InstructionKind, LiveBuffer, Program, ProgramMemory, Programs,
-    SourceLine,
+pub use program_buffers::{
+    BufferAllocation, BufferAssignment, HeapAction, HeapEvent, HeapSimulation, ProgramBuffer,
 };
+pub use program_graph::{GraphBuilder, GraphNode, InstructionDetails, NewNode, ProgramGraph, SourceLine};
+pub use program_phases::{PackageImport, ProgramPhases, StartUpParts, SteadyIterations};
+pub use program_shape::{ElementType, ResultShape};
+pub use programs::{Program, Programs, kernel_name};
 pub use samples::{Sample, Samples};
 pub use shapes::{Input, parse_shapes, shapes_text};
 pub use slices::{SliceId, Slices};

@@ -14,7 +14,7 @@ use crate::time::Ns;
 use crate::trace::Trace;
 
 /// Stands in the map for an id that several slices have.
-const SEVERAL: u32 = u32::MAX;
+const SEVERAL_SLICES: u32 = u32::MAX;
 
 /// One slice of several with the same id.
 #[derive(Copy, Clone)]
@@ -27,14 +27,14 @@ struct Candidate {
 }
 
 /// Slices by their ids. In most files no id repeats, and one look into the map is all.
-struct Owners {
+struct SlicesById {
     one: HashMap<i64, u32, RandomState>,
     /// Those of ids that repeat, by id, process and start.
     several: Vec<Candidate>,
 }
 
-impl Owners {
-    fn new(trace: &Trace, pairs: impl Iterator<Item = (usize, i64)>, expected: usize) -> Owners {
+impl SlicesById {
+    fn new(trace: &Trace, pairs: impl Iterator<Item = (usize, i64)>, expected: usize) -> SlicesById {
         let mut one: HashMap<i64, u32, RandomState> =
             HashMap::with_capacity_and_hasher(expected, RandomState::default());
         let mut repeated: Vec<(i64, u32)> = Vec::new();
@@ -42,29 +42,29 @@ impl Owners {
             match one.entry(id) {
                 Entry::Vacant(free) => drop(free.insert(slice as u32)),
                 Entry::Occupied(mut taken) => {
-                    let first = taken.insert(SEVERAL);
-                    if first != SEVERAL {
+                    let first = taken.insert(SEVERAL_SLICES);
+                    if first != SEVERAL_SLICES {
                         repeated.push((id, first));
                     }
                     repeated.push((id, slice as u32));
                 }
             }
         }
-        Owners { one, several: candidates(trace, repeated) }
+        SlicesById { one, several: candidates(trace, repeated) }
     }
 
     /// The slice of this id for one at this time: of several the last that began by then, else the first.
     fn anywhere(&self, id: i64, at: Ns) -> Option<u32> {
         match *self.one.get(&id)? {
-            SEVERAL => nearest(self.group(id, None), at),
+            SEVERAL_SLICES => nearest(self.group(id, None), at),
             slice => Some(slice),
         }
     }
 
-    /// As [`Owners::anywhere`], but of several only those of the process, or of the one process that has any.
+    /// As [`SlicesById::anywhere`], but of several only those of the process, or of the one process that has any.
     fn in_process(&self, id: i64, process: Tag, at: Ns) -> Option<u32> {
         match *self.one.get(&id)? {
-            SEVERAL => match self.group(id, Some(process)) {
+            SEVERAL_SLICES => match self.group(id, Some(process)) {
                 [] => nearest(self.only_process(id), at),
                 own => nearest(own, at),
             },
@@ -129,7 +129,7 @@ fn process_of(trace: &Trace, slice: u32) -> Tag {
 pub(crate) fn launches(trace: &mut Trace, correlations: &[(usize, i64)]) {
     let kinds = &trace.slices.kind;
     let calls = correlations.iter().copied().filter(|&(slice, _)| kinds[slice].is_runtime());
-    let calls = Owners::new(trace, calls, correlations.len() / 2);
+    let calls = SlicesById::new(trace, calls, correlations.len() / 2);
     for &(slice, correlation) in correlations {
         if kinds[slice].is_device()
             && let Some(launch) = calls.anywhere(correlation, trace.slices.start[slice])
@@ -144,7 +144,7 @@ pub(crate) fn ops(trace: &mut Trace, externals: &[(usize, i64)]) {
     let kinds = &trace.slices.kind;
     let is_op = |slice: usize| matches!(kinds[slice], Kind::HostOp | Kind::HostAnnotation);
     let own = externals.iter().copied().filter(|&(slice, id)| is_op(slice) && id != 0);
-    let owners = Owners::new(trace, own, externals.len() / 2);
+    let owners = SlicesById::new(trace, own, externals.len() / 2);
     for &(slice, external) in externals {
         if is_op(slice) {
             continue;
@@ -182,9 +182,9 @@ mod tests {
     use crate::{Domain, LaneKey, NewSlice, TraceBuilder};
 
     /// Host processes and one device; slices are found again by their names.
-    struct Make(TraceBuilder);
+    struct TestTrace(TraceBuilder);
 
-    impl Make {
+    impl TestTrace {
         fn add(&mut self, kind: Kind, name: &str, process: i64, (start, end): (i64, i64), ids: (i64, i64)) {
             let domain = if kind.is_device() { Domain::Device } else { Domain::Host };
             let lane = self.0.lane(LaneKey { domain, process: Tag::Int(process), thread: Tag::Int(process) });
@@ -215,7 +215,7 @@ mod tests {
         }
     }
 
-    fn expect(make: Make, wanted: &[(&str, &str, &str)]) {
+    fn expect(make: TestTrace, wanted: &[(&str, &str, &str)]) {
         let found = make.links();
         let found: Vec<_> = found.iter().map(|l| (l.0.as_str(), l.1.as_str(), l.2.as_str())).collect();
         assert_eq!(found, wanted);
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn processes_with_equal_ids_keep_their_own() {
-        let mut m = Make(TraceBuilder::new());
+        let mut m = TestTrace(TraceBuilder::new());
         for (process, shift) in [(100, 0), (200, 1000)] {
             let name = |what: &str| format!("{what}{process}");
             m.add(Kind::HostOp, &name("op"), process, (shift, shift + 50), (0, 1));
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn an_operator_of_another_process_is_taken_only_without_doubt() {
-        let mut m = Make(TraceBuilder::new());
+        let mut m = TestTrace(TraceBuilder::new());
         m.add(Kind::HostOp, "a", 1, (0, 10), (0, 1));
         m.add(Kind::HostOp, "b", 2, (0, 10), (0, 1));
         m.add(Kind::HostOp, "c", 2, (20, 30), (0, 2));
@@ -263,7 +263,7 @@ mod tests {
 
     #[test]
     fn ids_that_begin_again_find_the_nearer_launch() {
-        let mut m = Make(TraceBuilder::new());
+        let mut m = TestTrace(TraceBuilder::new());
         // The second span stands first in the file; what runs before its call has only the first left.
         for (span, at) in [("late", 1000), ("early", 100)] {
             let name = |what: &str| format!("{what} {span}");
@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn a_late_kernel_belongs_to_the_operator_of_its_launch() {
-        let mut m = Make(TraceBuilder::new());
+        let mut m = TestTrace(TraceBuilder::new());
         m.add(Kind::HostOp, "first", 1, (0, 50), (0, 1));
         m.add(Kind::Runtime, "call", 1, (10, 20), (7, 1));
         m.add(Kind::HostOp, "second", 1, (100, 150), (0, 1));

@@ -3,7 +3,7 @@
 
 use crate::slices::SliceId;
 
-const NONE: u32 = u32::MAX;
+const NO_SLICE: u32 = u32::MAX;
 
 /// The links of a trace.
 #[derive(Debug, Clone, Default)]
@@ -18,7 +18,7 @@ pub struct Links {
 
 impl Links {
     pub(crate) fn none(len: usize) -> Vec<u32> {
-        vec![NONE; len]
+        vec![NO_SLICE; len]
     }
 
     /// The runtime or driver call that launched this device slice, by correlation.
@@ -33,12 +33,12 @@ impl Links {
 
     /// The backward operators of a forward one.
     pub fn backward_of(&self, forward: SliceId) -> impl Iterator<Item = SliceId> {
-        neighbours(&self.backward, forward)
+        neighbors(&self.backward, forward)
     }
 
     /// The forward operators of a backward one.
     pub fn forward_of(&self, backward: SliceId) -> impl Iterator<Item = SliceId> {
-        neighbours(&self.forward, backward)
+        neighbors(&self.forward, backward)
     }
 
     /// How many forward-to-backward links there are.
@@ -52,10 +52,10 @@ impl Links {
 }
 
 fn some(raw: u32) -> Option<SliceId> {
-    (raw != NONE).then_some(SliceId(raw))
+    (raw != NO_SLICE).then_some(SliceId(raw))
 }
 
-fn neighbours(pairs: &[(SliceId, SliceId)], from: SliceId) -> impl Iterator<Item = SliceId> {
+fn neighbors(pairs: &[(SliceId, SliceId)], from: SliceId) -> impl Iterator<Item = SliceId> {
     let begin = pairs.partition_point(|p| p.0 < from);
     pairs[begin..].iter().take_while(move |p| p.0 == from).map(|p| p.1)
 }

@@ -1,5 +1,7 @@
 //! What a file says about its run: devices, ranks, options, versions.
 
+use crate::ProgramPhases;
+
 /// A device as the profiler described it. Figures the producer did not give are `None`, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -86,6 +88,35 @@ pub struct Framework {
     pub version: Option<String>,
 }
 
+/// Steps that ran before the recording, while no profiler was attached.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct BareSteps {
+    /// What each took on the host, in order.
+    pub host_ns: Vec<i64>,
+    /// What one took on the device, on average.
+    pub device_ns: Option<i64>,
+}
+
+/// A change to the program of a trace, whose saving `stepscope try` has measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct TriedFix {
+    /// Its name, as rules know it.
+    pub name: String,
+    /// The mean iteration without the change.
+    pub without_ns: i64,
+    /// The mean iteration with it.
+    pub with_ns: i64,
+    /// What it saves as a share of an iteration.
+    pub saves_share: f64,
+    /// From where to where that may lie.
+    pub saves_interval: Option<(f64, f64)>,
+    /// `faster`, `slower`, `no_difference` or `inconclusive`.
+    pub verdict: String,
+    /// What it does to results: `same`, `within_noise`, `differs`, `not_a_number` or `unknown`.
+    pub numbers: String,
+}
+
 /// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -102,6 +133,10 @@ pub struct Meta {
     pub distributed: Option<Distributed>,
     /// What was recorded.
     pub options: ProfilerOptions,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub bare_steps: Option<BareSteps>,
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub phases: Option<ProgramPhases>,
     /// What else the producer wrote about the run, by name and as text, in file order.
     pub extra: Vec<(String, String)>,
     /// Events found in the file: slices, points, flows and what was set aside.

@@ -97,9 +97,7 @@ impl Eq for NoteKind {}
 /// One kind of happening: how often, and where first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
-    /// What happened.
     pub kind: &'static NoteKind,
-    /// How often.
     pub count: u64,
     /// Byte offsets in the decompressed text of the first few.
     pub offsets: Vec<u64>,

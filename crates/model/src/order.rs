@@ -6,7 +6,6 @@ use std::cmp::Ordering;
 /// were a quarter of all code in `analyse`; here one sort moves numbers, whatever they stand for. What is sorted event by
 /// event keeps the standard ones, which compare without a call.
 pub trait Order {
-    /// What is sorted.
     type Item;
 
     /// Sorts by an order of pairs; equals stay as they were.

@@ -11,7 +11,7 @@ const BLOCK: usize = Packed::BLOCK;
 /// A column of whole numbers that can be read at any place and only grows.
 #[derive(Clone, Debug, Default)]
 pub struct Packed {
-    heads: Vec<Head>,
+    heads: Vec<BlockHead>,
     /// Eight more than there are numbers for, so that eight can be read and written at once everywhere.
     bytes: Vec<u8>,
     /// What follows the last full block.
@@ -19,13 +19,13 @@ pub struct Packed {
 }
 
 #[derive(Copy, Clone, Debug)]
-struct Head {
+struct BlockHead {
     lowest: i64,
     /// Where its bytes begin, and in the lowest four bits how many there are for each number.
     place: u64,
 }
 
-impl Head {
+impl BlockHead {
     fn width(self) -> usize {
         (self.place & 15) as usize
     }
@@ -39,7 +39,6 @@ impl Packed {
     /// Numbers of a block.
     pub const BLOCK: usize = 256;
 
-    /// Adds a number.
     #[inline]
     pub fn push(&mut self, number: i64) {
         self.open.push(number);
@@ -69,7 +68,6 @@ impl Packed {
         Some(head.lowest.wrapping_add(above as i64))
     }
 
-    /// All of them.
     pub fn iter(&self) -> PackedNumbers<'_> {
         self.range(0..self.len())
     }
@@ -80,9 +78,8 @@ impl Packed {
         PackedNumbers { of: self, at: range.start.min(end), end, block: usize::MAX, numbers: [0; BLOCK] }
     }
 
-    /// Bytes held.
     pub fn heap_bytes(&self) -> usize {
-        self.heads.capacity() * size_of::<Head>() + self.bytes.capacity() + self.open.capacity() * 8
+        self.heads.capacity() * size_of::<BlockHead>() + self.bytes.capacity() + self.open.capacity() * 8
     }
 
     /// Adds a full block of numbers. Whoever adds blocks adds nothing else.
@@ -94,7 +91,7 @@ impl Packed {
         let most = highest.wrapping_sub(lowest) as u64;
         let width = (64 - most.leading_zeros()).div_ceil(8) as usize;
         let start = self.bytes.len().saturating_sub(8);
-        self.heads.push(Head { lowest, place: (start as u64) << 4 | width as u64 });
+        self.heads.push(BlockHead { lowest, place: (start as u64) << 4 | width as u64 });
         self.bytes.resize(start + BLOCK * width + 8, 0);
         let room = &mut self.bytes[start..];
         match width {

@@ -26,7 +26,6 @@ impl PointId {
 /// What a point is.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
 pub enum PointKind {
-    /// Something happened.
     #[default]
     Instant,
     /// Values of a counter.
@@ -76,17 +75,14 @@ impl Points {
         self.at[id.index()]
     }
 
-    /// Its name.
     pub fn name(&self, id: PointId) -> StrId {
         self.name[id.index()]
     }
 
-    /// Its lane.
     pub fn lane(&self, id: PointId) -> LaneId {
         self.lane[id.index()]
     }
 
-    /// Its arguments.
     pub fn args(&self, id: PointId) -> ArgsId {
         self.args[id.index()]
     }
@@ -96,7 +92,6 @@ impl Points {
         self.cat[id.index()]
     }
 
-    /// What it is.
     pub fn kind(&self, id: PointId) -> PointKind {
         self.kind[id.index()]
     }
@@ -128,12 +123,10 @@ pub enum FlowKind {
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FlowSide {
-    /// Where it starts.
     #[default]
     Start,
     /// Where it passes.
     Step,
-    /// Where it ends.
     Finish,
 }
 
@@ -156,9 +149,7 @@ pub struct FlowEnd {
     pub at: Ns,
     /// Ends with the same category and id belong together.
     pub id: i64,
-    /// Its name.
     pub name: StrId,
-    /// Its lane.
     pub lane: LaneId,
     /// Its category as the file spelled it.
     pub cat: CatId,

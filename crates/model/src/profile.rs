@@ -15,9 +15,7 @@ use crate::time::Ns;
 pub enum ValueUnit {
     /// Samples, calls or whatever else; the file does not say more.
     Plain,
-    /// Time.
     Nanoseconds,
-    /// Memory.
     Bytes,
 }
 
@@ -26,7 +24,6 @@ pub enum ValueUnit {
 pub struct ValueKind {
     /// What to call it.
     pub name: String,
-    /// What it counts.
     pub unit: ValueUnit,
 }
 
@@ -50,7 +47,6 @@ pub fn heap_values() -> Vec<ValueKind> {
 /// What the profile says about one function.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRow {
-    /// The function.
     pub frame: FrameId,
     /// How often it was called.
     pub calls: u64,
@@ -69,7 +65,6 @@ pub struct CallRow {
 pub struct Caller {
     /// The function that called.
     pub frame: FrameId,
-    /// How often.
     pub calls: u64,
     /// The same without recursion.
     pub primitive_calls: u64,
@@ -109,7 +104,6 @@ pub struct Profile {
     pub source: Source,
     /// Its title, or empty.
     pub name: String,
-    /// Frames and stacks.
     pub stacks: StackTable,
     /// What the lines of its frames are.
     pub line_is: LineIs,
@@ -143,7 +137,6 @@ impl Profile {
         self.samples.push(sample);
     }
 
-    /// The weighted stacks.
     pub fn samples(&self) -> &Samples {
         &self.samples
     }

@@ -2,43 +2,80 @@
 
 use std::ops::Range;
 
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
+use crate::interned::Interned;
+use crate::program_shape::ResultShape;
+use crate::strings::{StrId, Strings};
 
 /// An instruction of the graph, also one that never runs by itself.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct GraphNode<'g> {
-    /// Its name.
     pub name: &'g str,
     /// The compiler's word for what it does.
     pub opcode: &'g str,
-    /// The shape of its result.
-    pub shape: &'g str,
-    /// Where the framework says it comes from, or empty.
-    pub op_path: &'g str,
-    /// The file it comes from, or empty.
-    pub file: &'g str,
-    /// The line there; 0 if unknown.
-    pub line: u32,
-    /// The computation it is in.
+    pub shape: &'g ResultShape,
+    /// The framework's operator that it comes from (`jit(step)/mlp/dot_general`), or empty; of what was merged, all.
+    pub op_name: &'g str,
+    /// The type of that operator, or empty.
+    pub op_type: &'g str,
+    pub source: Option<SourceLine<'g>>,
     pub computation: u32,
+    pub details: &'g InstructionDetails,
 }
 
-/// A computation to be added: its name, whether it is fused into an instruction, and the numbers of those it calls.
-#[derive(Copy, Clone, Debug, Default)]
-pub struct NewNode<'a> {
-    /// Its name.
-    pub name: &'a str,
-    /// The compiler's word for what it does.
-    pub opcode: &'a str,
-    /// The shape of its result.
-    pub shape: &'a str,
-    /// Where the framework says it comes from.
-    pub op_path: &'a str,
-    /// The file it comes from.
-    pub file: &'a str,
-    /// The line there.
+impl<'g> GraphNode<'g> {
+    /// The framework's operator that it comes from; of what was merged, the first.
+    pub fn op_path(self) -> &'g str {
+        self.op_name.split(';').next().unwrap_or_default()
+    }
+}
+
+/// A line of source code; the file is as the compiler was told.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub struct SourceLine<'g> {
+    pub file: &'g str,
     pub line: u32,
+}
+
+impl SourceLine<'_> {
+    /// `train.py:12`.
+    pub fn short(self) -> String {
+        format!("{}:{}", self.file.rsplit(['/', '\\']).next().unwrap_or(self.file), self.line)
+    }
+}
+
+/// What only some instructions have, as the compiler wrote it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct InstructionDetails {
+    /// The number of a parameter.
+    pub parameter: u64,
+    /// What a custom call calls.
+    pub target: String,
+    /// How a fusion is built (`kLoop`).
+    pub fusion_kind: String,
+    /// Dimensions of its first operand that a product sums over; none where that is not written.
+    pub contracts: Option<Vec<u64>>,
+    /// Whether its products must not be rounded to fewer bits than their elements have.
+    pub is_precise: bool,
+    /// Sizes of a window, by dimension.
+    pub window: Vec<u64>,
+    /// Whether its input has holes.
+    pub is_base_dilated: bool,
+    /// Whether its window has holes.
+    pub is_window_dilated: bool,
+    /// The dimension of a convolution's kernel that output features are in.
+    pub kernel_output_feature: u64,
+}
+
+/// An instruction to be added.
+#[derive(Clone, Debug, Default)]
+pub struct NewNode<'a> {
+    pub name: &'a str,
+    pub opcode: &'a str,
+    pub shape: ResultShape,
+    pub op_name: &'a str,
+    pub op_type: &'a str,
+    pub source: Option<SourceLine<'a>>,
+    pub details: InstructionDetails,
     /// The nodes whose results it takes.
     pub operands: &'a [u32],
     /// The computations it holds or calls.
@@ -47,12 +84,15 @@ pub struct NewNode<'a> {
 
 #[derive(Copy, Clone, Debug)]
 struct Node {
-    name: u32,
-    opcode: u32,
+    name: StrId,
+    opcode: StrId,
     shape: u32,
-    op_path: u32,
-    file: u32,
+    op_name: StrId,
+    op_type: StrId,
+    file: StrId,
+    /// 0 if unknown.
     line: u32,
+    details: u32,
     computation: u32,
     /// Where its operands and calls end; they begin where those of the node before end.
     operands_end: u32,
@@ -61,8 +101,9 @@ struct Node {
 
 #[derive(Clone, Debug)]
 struct Computation {
-    name: u32,
+    name: StrId,
     is_fused: bool,
+    root: Option<u32>,
     nodes: Range<u32>,
     /// The first instruction that calls it.
     caller: Option<u32>,
@@ -71,7 +112,9 @@ struct Computation {
 /// Every instruction of a program.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramGraph {
-    texts: Vec<Box<str>>,
+    texts: Strings,
+    shapes: Interned<ResultShape>,
+    details: Interned<InstructionDetails>,
     nodes: Vec<Node>,
     computations: Vec<Computation>,
     operands: Vec<u32>,
@@ -92,23 +135,25 @@ impl ProgramGraph {
         self.nodes.is_empty()
     }
 
-    /// An instruction.
     pub fn node(&self, at: u32) -> Option<GraphNode<'_>> {
         let node = self.nodes.get(at as usize)?;
+        let text = |id: StrId| self.texts.get(id);
         Some(GraphNode {
-            name: self.text(node.name),
-            opcode: self.text(node.opcode),
-            shape: self.text(node.shape),
-            op_path: self.text(node.op_path),
-            file: self.text(node.file),
-            line: node.line,
+            name: text(node.name),
+            opcode: text(node.opcode),
+            shape: self.shapes.values().get(node.shape as usize)?,
+            op_name: text(node.op_name),
+            op_type: text(node.op_type),
+            source: (node.line > 0).then(|| SourceLine { file: text(node.file), line: node.line }),
             computation: node.computation,
+            details: self.details.values().get(node.details as usize)?,
         })
     }
 
     /// The instruction of this name: one that is not fused if there are several.
     pub fn find(&self, name: &str) -> Option<u32> {
-        let named = |&at: &u32| self.node(at).is_some_and(|node| node.name == name);
+        let name = self.texts.find(name)?;
+        let named = |&at: &u32| self.nodes[at as usize].name == name;
         let mut all = (0..self.nodes.len() as u32).filter(named);
         let first = all.next()?;
         let is_fused = |at: u32| self.is_fused(self.nodes[at as usize].computation);
@@ -145,7 +190,12 @@ impl ProgramGraph {
 
     /// The name of a computation.
     pub fn computation_name(&self, computation: u32) -> &str {
-        self.computations.get(computation as usize).map_or("", |computation| self.text(computation.name))
+        self.computations.get(computation as usize).map_or("", |computation| self.texts.get(computation.name))
+    }
+
+    /// The instruction whose result is that of its computation.
+    pub fn root(&self, computation: u32) -> Option<u32> {
+        self.computations.get(computation as usize)?.root
     }
 
     /// Whether a computation is fused into an instruction.
@@ -158,10 +208,6 @@ impl ProgramGraph {
         self.computations.get(computation as usize)?.caller
     }
 
-    fn text(&self, at: u32) -> &str {
-        self.texts.get(at as usize).map_or("", |text| text)
-    }
-
     fn list<'g>(&self, at: u32, all: &'g [u32], end: impl Fn(&Node) -> u32) -> &'g [u32] {
         let Some(node) = self.nodes.get(at as usize) else { return &[] };
         let start = (at as usize).checked_sub(1).map_or(0, |before| end(&self.nodes[before]));
@@ -169,54 +215,48 @@ impl ProgramGraph {
     }
 }
 
-/// Makes a graph. Each text is kept once.
+/// Makes a graph. Each text and each shape is kept once.
 #[derive(Debug, Default)]
 pub struct GraphBuilder {
     graph: ProgramGraph,
-    known: HashMap<Box<str>, u32, RandomState>,
 }
 
 impl GraphBuilder {
-    /// Begins a computation; the nodes added next are its.
-    pub fn computation(&mut self, name: &str, is_fused: bool) {
-        let (name, start) = (self.text(name), self.graph.nodes.len() as u32);
-        self.graph.computations.push(Computation { name, is_fused, nodes: start..start, caller: None });
+    /// Begins a computation with the node that makes its result; the nodes added next are its.
+    pub fn computation(&mut self, name: &str, is_fused: bool, root: Option<u32>) {
+        let (name, start) = (self.graph.texts.intern(name), self.graph.nodes.len() as u32);
+        self.graph.computations.push(Computation { name, is_fused, root, nodes: start..start, caller: None });
     }
 
     /// Adds a node to the last computation.
     pub fn node(&mut self, new: NewNode<'_>) {
-        self.graph.operands.extend_from_slice(new.operands);
-        self.graph.calls.extend_from_slice(new.calls);
+        let graph = &mut self.graph;
+        graph.operands.extend_from_slice(new.operands);
+        graph.calls.extend_from_slice(new.calls);
         let node = Node {
-            name: self.text(new.name),
-            opcode: self.text(new.opcode),
-            shape: self.text(new.shape),
-            op_path: self.text(new.op_path),
-            file: self.text(new.file),
-            line: new.line,
-            computation: (self.graph.computations.len() as u32).saturating_sub(1),
-            operands_end: self.graph.operands.len() as u32,
-            calls_end: self.graph.calls.len() as u32,
+            name: graph.texts.intern(new.name),
+            opcode: graph.texts.intern(new.opcode),
+            shape: graph.shapes.number(new.shape).unwrap_or(u32::MAX),
+            op_name: graph.texts.intern(new.op_name),
+            op_type: graph.texts.intern(new.op_type),
+            file: graph.texts.intern(new.source.map_or("", |source| source.file)),
+            line: new.source.map_or(0, |source| source.line),
+            details: graph.details.number(new.details).unwrap_or(u32::MAX),
+            computation: (graph.computations.len() as u32).saturating_sub(1),
+            operands_end: graph.operands.len() as u32,
+            calls_end: graph.calls.len() as u32,
         };
-        self.graph.nodes.push(node);
-        if let Some(computation) = self.graph.computations.last_mut() {
-            computation.nodes.end = self.graph.nodes.len() as u32;
+        graph.nodes.push(node);
+        if let Some(computation) = graph.computations.last_mut() {
+            computation.nodes.end = graph.nodes.len() as u32;
         }
-    }
-
-    fn text(&mut self, text: &str) -> u32 {
-        if let Some(&known) = self.known.get(text) {
-            return known;
-        }
-        let at = self.graph.texts.len() as u32;
-        self.graph.texts.push(text.into());
-        self.known.insert(text.into(), at);
-        at
     }
 
     /// The graph, with who uses what.
     pub fn finish(self) -> ProgramGraph {
         let mut graph = self.graph;
+        graph.shapes.freeze();
+        graph.details.freeze();
         let count = graph.nodes.len();
         let mut pairs: Vec<(u32, u32)> = Vec::with_capacity(graph.operands.len());
         for at in 0..count as u32 {
@@ -250,10 +290,10 @@ mod tests {
     #[test]
     fn a_graph_knows_both_ways() {
         let mut builder = GraphBuilder::default();
-        builder.computation("fused", true);
+        builder.computation("fused", true, Some(1));
         builder.node(NewNode { name: "x", opcode: "parameter", ..NewNode::default() });
         builder.node(NewNode { name: "t", opcode: "tanh", operands: &[0], ..NewNode::default() });
-        builder.computation("main", false);
+        builder.computation("main", false, None);
         builder.node(NewNode { name: "x", opcode: "parameter", ..NewNode::default() });
         builder.node(NewNode {
             name: "f",
@@ -273,6 +313,7 @@ mod tests {
         assert_eq!(graph.calls(3), [0]);
         assert_eq!((graph.caller(0), graph.caller(1)), (Some(3), None));
         assert_eq!(graph.nodes_of(0), 0..2);
+        assert_eq!((graph.root(0), graph.root(1)), (Some(1), None));
         assert_eq!(graph.node(1).map(|node| (node.name, node.opcode)), Some(("t", "tanh")));
         assert!(graph.is_fused(0) && !graph.is_fused(1));
         assert!(graph.node(5).is_none());

@@ -10,7 +10,6 @@ pub struct Sample<'a> {
     pub part: usize,
     /// When it was taken, where the profiler says.
     pub at: Option<Ns>,
-    /// The stack.
     pub stack: StackId,
     /// An amount for each kind of value.
     pub amounts: &'a [i64],
@@ -63,7 +62,6 @@ impl Samples {
         self.stack.is_empty()
     }
 
-    /// Every sample.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Sample<'_>> {
         (0..self.len()).map(|i| Sample {
             part: self.part[i] as usize,

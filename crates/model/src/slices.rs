@@ -25,7 +25,7 @@ impl SliceId {
     }
 }
 
-/// The slice columns. Slices of one lane are neighbours; of two that start together the longer comes first, so
+/// The slice columns. Slices of one lane are neighbors; of two that start together the longer comes first, so
 /// a parent always precedes its children.
 #[derive(Debug, Clone, Default)]
 pub struct Slices {
@@ -85,22 +85,18 @@ impl Slices {
         self.dur[id.index()]
     }
 
-    /// When it ended.
     pub fn end(&self, id: SliceId) -> Ns {
         self.start[id.index()] + self.dur[id.index()]
     }
 
-    /// Its name.
     pub fn name(&self, id: SliceId) -> StrId {
         self.name[id.index()]
     }
 
-    /// Its lane.
     pub fn lane(&self, id: SliceId) -> LaneId {
         self.lane[id.index()]
     }
 
-    /// What it means.
     pub fn kind(&self, id: SliceId) -> Kind {
         self.kind[id.index()]
     }
@@ -110,7 +106,6 @@ impl Slices {
         self.cat[id.index()]
     }
 
-    /// Its arguments.
     pub fn args(&self, id: SliceId) -> ArgsId {
         self.args[id.index()]
     }

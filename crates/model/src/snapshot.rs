@@ -12,9 +12,7 @@ use crate::time::Ns;
 /// Memory taken from a device in one piece.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// The device's number.
     pub device: i64,
-    /// Where it begins.
     pub address: u64,
     /// How long it is.
     pub bytes: u64,
@@ -46,7 +44,6 @@ pub enum BlockState {
 /// A stretch of a segment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// Where it begins.
     pub address: u64,
     /// How long it is.
     pub bytes: u64,
@@ -61,11 +58,9 @@ pub struct Block {
 /// A moment at which a named range of the program begins or ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mark {
-    /// The range.
     pub name: StrId,
     /// Whether it begins; otherwise it ends.
     pub begins: bool,
-    /// The device's number.
     pub device: i64,
     /// When, since the Unix epoch.
     pub at: Ns,
@@ -76,7 +71,6 @@ pub struct Mark {
 pub struct Snapshot {
     /// Where it came from.
     pub source: Source,
-    /// Frames and stacks.
     pub stacks: StackTable,
     /// What the allocator holds, in the order of the file.
     pub segments: Vec<Segment>,

@@ -7,7 +7,6 @@ use crate::strings::{StrId, Strings};
 /// A place in a program.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The function's name.
     pub name: StrId,
     /// The file it is in, or empty.
     pub file: StrId,
@@ -65,7 +64,6 @@ impl StackTable {
         self.frames.values()[id.index()]
     }
 
-    /// A frame's name.
     pub fn name(&self, id: FrameId) -> &str {
         self.text(self.get(id).name)
     }

@@ -7,10 +7,10 @@ use crate::counters::Counters;
 use crate::kind::CatId;
 use crate::lanes::Lanes;
 use crate::links::Links;
-use crate::meta::{Distributed, Meta};
+use crate::meta::{Distributed, Meta, TriedFix};
 use crate::notes::Notes;
 use crate::points::{Flows, PointId, Points};
-use crate::programs::{Instruction, InstructionAt, Programs};
+use crate::programs::Programs;
 use crate::slices::{SliceId, Slices};
 use crate::stack_tree::StackId;
 use crate::stacks::Stacks;
@@ -34,6 +34,7 @@ pub struct Trace {
     pub(crate) programs: Programs,
     pub(crate) notes: Notes,
     pub(crate) meta: Meta,
+    pub(crate) tried: Vec<TriedFix>,
     pub(crate) origin: Ns,
 }
 
@@ -48,7 +49,6 @@ impl Trace {
         &self.points
     }
 
-    /// Values over time.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -68,12 +68,10 @@ impl Trace {
         &self.flows
     }
 
-    /// Threads and streams.
     pub fn lanes(&self) -> &Lanes {
         &self.lanes
     }
 
-    /// The texts.
     pub fn strings(&self) -> &Strings {
         &self.strings
     }
@@ -86,27 +84,6 @@ impl Trace {
     /// The compiled programs that the file describes.
     pub fn programs(&self) -> &Programs {
         &self.programs
-    }
-
-    /// The instruction that an operator or device work runs, if the file describes its program. Work of a captured graph
-    /// names the graph as its instruction: there its own name tells.
-    pub fn instruction(&self, id: SliceId) -> Option<&Instruction> {
-        self.instruction_at(id).map(InstructionAt::instruction)
-    }
-
-    /// The same with its program, and how it is known.
-    pub fn instruction_at(&self, id: SliceId) -> Option<InstructionAt<'_>> {
-        if self.programs.is_empty() {
-            return None;
-        }
-        let args = self.args(id);
-        let program = self.programs.get(args.int(Attr::Program)?)?;
-        if let Some(&at) = self.programs.by_order.get(&id) {
-            return Some(InstructionAt { program, at, by_order: true });
-        }
-        let named = args.text_id(Attr::Instruction).and_then(|name| program.position(self.strings.get(name)));
-        let at = named.or_else(|| program.position(self.name(id)))?;
-        Some(InstructionAt { program, at, by_order: false })
     }
 
     /// What was kept, repaired and set aside.
@@ -124,28 +101,33 @@ impl Trace {
         self.meta.distributed = Some(distributed);
     }
 
+    /// Changes to its program that were measured.
+    pub fn tried(&self) -> &[TriedFix] {
+        &self.tried
+    }
+
+    pub fn set_tried(&mut self, tried: Vec<TriedFix>) {
+        self.tried = tried;
+    }
+
     /// What to add to a time to have it on the producer's clock, which counts from [`Meta::base_ns`]. Times count from
     /// the first event: the first slice, or point that is no metadata. Zero where they reach too far for that.
     pub fn origin(&self) -> Ns {
         self.origin
     }
 
-    /// A text.
     pub fn text(&self, id: StrId) -> &str {
         self.strings.get(id)
     }
 
-    /// A slice's name.
     pub fn name(&self, id: SliceId) -> &str {
         self.strings.get(self.slices.name(id))
     }
 
-    /// A slice's arguments.
     pub fn args(&self, id: SliceId) -> Args<'_> {
         self.args_of(self.slices.args(id))
     }
 
-    /// A point's arguments.
     pub fn point_args(&self, id: PointId) -> Args<'_> {
         self.args_of(self.points.args(id))
     }

@@ -6,10 +6,10 @@ use crate::slices::SliceId;
 use crate::time::Ns;
 use crate::trace::Trace;
 
-const NONE: u32 = u32::MAX;
+const NO_PARENT: u32 = u32::MAX;
 
 /// Parents of host slices. A slice's parent is the shortest open slice of its lane that holds it wholly; one
-/// that sticks out of its neighbour is not its child (as PyTorch decides it), and is counted.
+/// that sticks out of its neighbor is not its child (as PyTorch decides it), and is counted.
 #[derive(Debug, Clone)]
 pub struct CallTree {
     parent: Vec<u32>,
@@ -21,7 +21,7 @@ impl CallTree {
     /// Builds the tree over the host slices whose kind is wanted; others are invisible, their children move up.
     pub fn build(trace: &Trace, wanted: impl Fn(Kind) -> bool) -> CallTree {
         let slices = trace.slices();
-        let mut parent = vec![NONE; slices.len()];
+        let mut parent = vec![NO_PARENT; slices.len()];
         let mut misnested = 0;
         let mut open: Vec<(Ns, u32)> = Vec::new();
         for (lane, info) in trace.lanes().iter() {
@@ -56,7 +56,7 @@ impl CallTree {
     /// The parent of a slice, if it has one.
     pub fn parent(&self, id: SliceId) -> Option<SliceId> {
         let raw = self.parent[id.index()];
-        (raw != NONE).then_some(SliceId(raw))
+        (raw != NO_PARENT).then_some(SliceId(raw))
     }
 
     /// The slice's ancestors, nearest first.

@@ -3,30 +3,21 @@
 /// What a counter's values are measured in.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Unit {
-    /// Bytes.
     Bytes,
-    /// Bytes per second.
     BytesPerSecond,
-    /// Percent.
     Percent,
-    /// Watts.
     Watts,
-    /// Joules.
     Joules,
-    /// Degrees Celsius.
     Celsius,
-    /// Megahertz.
     Megahertz,
     /// Tasks of the system.
     Tasks,
-    /// Threads.
     Threads,
     /// Off or on.
     Flag,
 }
 
 impl Unit {
-    /// All of them.
     pub const ALL: [Unit; 10] = [
         Unit::Bytes,
         Unit::BytesPerSecond,

@@ -6,7 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::Screen;
-use stepscope_ask::{Answer, Ask, DIFF, answer, write};
+use stepscope_ask::{Answer, Ask, answer, write};
 
 use crate::table::NativeTable;
 use crate::trace::NativeTrace;
@@ -36,7 +36,6 @@ impl NativeDiff {
         Ok(PyBytes::new(py, &text))
     }
 
-    /// One table of the answer.
     fn table(&self, py: Python<'_>, options: Vec<(String, String)>, key: &str) -> PyResult<NativeTable> {
         pool::detached(py, || NativeTable::of_answer(self.answer(&options)?, Some(key)))
     }
@@ -55,7 +54,7 @@ impl NativeDiff {
 impl NativeDiff {
     fn answer(&self, options: &[(String, String)]) -> PyResult<Answer> {
         let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let asked = Ask::with(DIFF.name, options).and_then(|mut ask| {
+        let asked = Ask::with("diff", options).and_then(|mut ask| {
             ask.sides.clone_from(&self.sides);
             ask.thresholds = stepscope_cli::thresholds(None)?;
             answer(&ask, &self.runs)

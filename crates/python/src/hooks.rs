@@ -4,24 +4,26 @@
 //! latter are not in the limited API, and nor are a few accessors of frames; they are looked up by name when they are
 //! needed ([`symbols`]). Nothing here makes a Python object for an event, and nothing calls Python while it counts.
 
+mod call_counter;
+mod call_events;
+mod call_listener;
+mod call_writer;
 mod calls;
 mod choice;
-mod counted;
 mod event;
 mod frames;
 mod functions;
 mod heap;
-mod kept;
 mod legacy;
-mod legacy_trace;
+mod legacy_calls;
 mod line_events;
 mod line_profile;
 mod lines;
 mod monitoring;
+mod periodic_file;
 mod symbols;
 mod threads;
 mod ticks;
-mod traced;
 mod tracer;
 mod watched;
 

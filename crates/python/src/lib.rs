@@ -1,5 +1,6 @@
 //! The module `stepscope._native`: what the Python package asks of the Rust side. It translates and holds no logic.
 
+mod audit;
 mod compare;
 mod errors;
 mod hooks;
@@ -17,6 +18,9 @@ mod table;
 mod tasks;
 mod timed;
 mod trace;
+mod units;
+
+use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use stepscope_record::{Roots, clock};
@@ -26,6 +30,12 @@ use stepscope_record::{Roots, clock};
 fn main(py: Python<'_>, argv: Vec<std::ffi::OsString>) -> u8 {
     let words = std::iter::once("stepscope".into()).chain(argv);
     py.detach(|| stepscope_cli::run(words))
+}
+
+/// Prints the first screen about a trace on stderr.
+#[pyfunction]
+fn print_summary(py: Python<'_>, path: PathBuf) {
+    py.detach(|| stepscope_cli::summarize(path));
 }
 
 /// Nanoseconds since 1970.
@@ -60,6 +70,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("MAX_REGIONS", stepscope_record::MAX_REGIONS)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
+    module.add_function(wrap_pyfunction!(print_summary, module)?)?;
     module.add_function(wrap_pyfunction!(now_ns, module)?)?;
     module.add_function(wrap_pyfunction!(doctor, module)?)?;
     module.add_function(wrap_pyfunction!(forget_after_fork, module)?)?;
@@ -75,6 +86,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<compare::NativeDiff>()?;
     module.add_class::<table::NativeTable>()?;
     statistics::add(module)?;
+    units::add(module)?;
     region::add(module)?;
     hooks::add(module)?;
     sampler::add(module)?;
@@ -87,5 +99,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<monitor::CounterStats>()?;
     module.add_class::<monitor::CounterStat>()?;
     module.add_function(wrap_pyfunction!(process_memory::process_memory, module)?)?;
+    module.add_function(wrap_pyfunction!(audit::audit_hook, module)?)?;
+    module.add_class::<recording::XlaProfile>()?;
     module.add_class::<recording::Recording>()
 }

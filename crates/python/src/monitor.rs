@@ -8,7 +8,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stepscope_record::{
-    CounterStat as InnerStat, CounterStats as InnerStats, Monitor as Inner, MonitorOptions,
+    CounterStat as InnerStat, CounterStats as InnerStats, MachineOptions, MachineSampler as Inner,
 };
 
 /// Samples the machine from a thread that Python does not hold up.
@@ -40,7 +40,7 @@ impl Monitor {
             )));
         };
         let roots = Default::default();
-        let options = MonitorOptions { interval, gpu, network, disk, temperature, power, per_core, roots };
+        let options = MachineOptions { interval, gpu, network, disk, temperature, power, per_core, roots };
         Ok(Monitor { inner: Arc::new(py.detach(|| Inner::new(&options))) })
     }
 

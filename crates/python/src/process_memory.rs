@@ -7,7 +7,7 @@
 //!   the most that was ever needed at once. glibc tells (`mallinfo2`); it walks over its free pieces, so asking stops
 //!   where that takes long.
 
-mod quick;
+mod slow_guard;
 
 use std::fs::File;
 use std::io::Read;
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 
-use quick::AskedWhileQuick;
+use slow_guard::SlowGuard;
 
 /// If the allocator takes longer than this, it is soon not asked again (a heuristic): tens of thousands of free pieces take
 /// milliseconds.
@@ -92,7 +92,7 @@ fn usage_mark_bytes() -> Option<u64> {
 }
 
 fn allocator_free_bytes() -> Option<u64> {
-    static ALLOCATOR: AskedWhileQuick = AskedWhileQuick::new();
+    static ALLOCATOR: SlowGuard = SlowGuard::new();
     ALLOCATOR.ask(MAX_ALLOCATOR_TIME, ask_allocator)
 }
 

@@ -1,43 +1,35 @@
-//! Requests of a service, for Python: what is inside its innermost loop. Middleware and hooks are Python's
+//! A service and what it counts, for Python: what is inside its innermost loop. Middleware and hooks are Python's
 //! (`stepscope.production`).
 //!
 //! Once made, nothing here raises into the service: what goes wrong is dropped or becomes a warning. Locks are taken for a
 //! moment by whoever holds the interpreter, so a forked child finds them free.
 
-mod rarely;
-mod region;
+mod rate_limit;
+mod request;
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::ThreadId;
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use stepscope_production::{
-    About, Counted, Keep, Limits, Monitor, MonitorOptions, NO_PARENT, News, RegionId, Request as Ended,
-    Retention, RouteId, Span, Wanted, parse_targets, thread_cpu_ns,
+use stepscope_ground::lock;
+use stepscope_service::{
+    ExemplarCandidate, ExemplarLimits, Limits, NO_PARENT, News, RecorderOptions, RegionId, Request as Ended,
+    RequestDetails, RequestOutcome, RequestRecorder, Retention, RouteId, Span, parse_targets,
 };
 
 use crate::errors;
-use rarely::Rarely;
-use region::ServiceRegion;
+use rate_limit::RateLimit;
+use request::ServiceRequest;
 
-/// `duration_ns` of a region that is open.
-const OPEN: u64 = u64::MAX;
 /// Of the requests that may become slow, so many are looked into.
 const WATCH_EVERY: Duration = Duration::from_millis(20);
 /// How often the observer hears of a slow request.
 const TELL_EVERY: Duration = Duration::from_millis(100);
-/// Places that one request is seen at; others are not told apart.
-const MAX_STACKS: usize = 32;
 /// Names that Python's table of them holds at most; others are looked up one by one.
 const MAX_KNOWN: usize = 2_000;
-
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Failures stay here; only what is no `Exception`, such as Ctrl-C, goes on.
 fn quiet<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
@@ -51,7 +43,7 @@ fn quiet<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
 /// A service that is watched.
 #[pyclass(module = "stepscope._native", frozen, weakref)]
 pub(crate) struct Service {
-    monitor: Mutex<Arc<Monitor>>,
+    monitor: Mutex<Arc<RequestRecorder>>,
     /// Numbers of names, as Python's own dicts: a look there takes less than reading a text.
     routes: Py<PyDict>,
     regions: Py<PyDict>,
@@ -62,15 +54,14 @@ pub(crate) struct Service {
     running_loop: Py<PyAny>,
     /// Gets (route, target, latency in seconds, id, requests, missed) of what missed a target.
     on_missed: Py<PyAny>,
-    /// Gets words.
     on_warning: Py<PyAny>,
     /// Measures some requests more closely (`stepscope.production.observer`).
     observer: Py<PyAny>,
     /// One more than the route whose next slow request is to be looked into; 0: none.
     armed: AtomicU32,
     /// What the observer is asked rarely: each call of Python costs as much as a request.
-    asked: Rarely,
-    told: Rarely,
+    asked: RateLimit,
+    told: RateLimit,
 }
 
 #[pymethods]
@@ -100,11 +91,11 @@ impl Service {
             let parsed = parse_targets(&text);
             read.insert(route, parsed.map_err(errors::problem)?);
         }
-        let monitor = Monitor::new(MonitorOptions {
+        let monitor = RequestRecorder::new(RecorderOptions {
             folder,
             targets: read,
             limits: Limits { routes: max_routes, regions: max_regions, ..Limits::default() },
-            keep: Keep { slowest, random: sampled },
+            keep: ExemplarLimits { slowest, random: sampled },
             retention: Retention { max_age_hours, max_bytes },
         });
         Ok(Service {
@@ -118,8 +109,8 @@ impl Service {
             on_warning,
             observer,
             armed: AtomicU32::new(0),
-            asked: Rarely::new(WATCH_EVERY),
-            told: Rarely::new(TELL_EVERY),
+            asked: RateLimit::new(WATCH_EVERY),
+            told: RateLimit::new(TELL_EVERY),
         })
     }
 
@@ -139,26 +130,8 @@ impl Service {
             Some(waited) => quiet(slf.py(), waited.extract::<f64>())?.unwrap_or(0.0),
             None => 0.0,
         };
-        let progress = Progress {
-            route,
-            started: None,
-            ended_ns: None,
-            spans: Vec::new(),
-            inside: NO_PARENT,
-            failed: false,
-            samples: number(batch)?,
-            tokens: 0,
-            left_out: 0,
-            token: None,
-            cpu: None,
-            gpu: None,
-            watched: false,
-            stacks: Vec::new(),
-            profile: None,
-        };
-        let waited_ns = nanoseconds(waited);
-        let progress = Mutex::new(progress);
-        Ok(ServiceRequest { service: slf.clone().unbind(), monitor, id, waited_ns, progress })
+        let samples = number(batch)?;
+        Ok(ServiceRequest::new(slf.clone().unbind(), monitor, route, id, samples, nanoseconds(waited)))
     }
 
     /// Counts a request that somebody else measured. `regions` are seconds by name.
@@ -197,7 +170,7 @@ impl Service {
             spans: &spans,
             left_out: 0,
         };
-        self.count(py, &monitor, &ended, id.as_ref(), About::default())
+        self.count(py, &monitor, &ended, id.as_ref(), RequestDetails::default())
     }
 
     /// The next requests of a route are given to the observer, until it says otherwise.
@@ -233,11 +206,11 @@ impl Service {
 }
 
 impl Service {
-    fn monitor(&self) -> Arc<Monitor> {
+    fn monitor(&self) -> Arc<RequestRecorder> {
         lock(&self.monitor).clone()
     }
 
-    fn route_number(&self, monitor: &Monitor, name: &Bound<'_, PyAny>) -> PyResult<RouteId> {
+    fn route_number(&self, monitor: &RequestRecorder, name: &Bound<'_, PyAny>) -> PyResult<RouteId> {
         // A request that a child has from its parent counts for nobody, and must not wait for its parent's locks.
         if !monitor.is_alive() {
             return Ok(RouteId(0));
@@ -245,7 +218,7 @@ impl Service {
         known(&self.routes, name, |text| monitor.recorder.route(text).0).map(RouteId)
     }
 
-    fn region_number(&self, monitor: &Monitor, name: &Bound<'_, PyAny>) -> PyResult<RegionId> {
+    fn region_number(&self, monitor: &RequestRecorder, name: &Bound<'_, PyAny>) -> PyResult<RegionId> {
         if !monitor.is_alive() {
             return Ok(RegionId(0));
         }
@@ -256,20 +229,21 @@ impl Service {
     fn count(
         &self,
         py: Python<'_>,
-        monitor: &Arc<Monitor>,
+        monitor: &Arc<RequestRecorder>,
         ended: &Ended<'_>,
         id: Option<&Py<PyAny>>,
-        about: About<'_>,
+        about: RequestDetails<'_>,
     ) -> PyResult<()> {
         if !monitor.is_alive() {
             return Ok(());
         }
-        let Counted { wanted, missed, unusual } = monitor.recorder.record(ended);
+        let RequestOutcome { candidate, missed, unusual } = monitor.recorder.record(ended);
         let looked_into = !about.stack.is_empty() || about.profile.is_some();
-        let wanted = wanted.or_else(|| looked_into.then(|| Wanted::looked_into(ended.latency_ns)));
-        if let Some(wanted) = wanted {
+        let candidate =
+            candidate.or_else(|| looked_into.then(|| ExemplarCandidate::looked_into(ended.latency_ns)));
+        if let Some(candidate) = candidate {
             let text = text_of(py, id)?;
-            monitor.recorder.keep(wanted, ended, About { id: &text, ..about }, now_ns());
+            monitor.recorder.keep(candidate, ended, RequestDetails { id: &text, ..about }, now_ns());
         }
         let news = unusual && self.armed.load(Ordering::Relaxed) == 0 && self.told.is_time();
         if news || looked_into {
@@ -289,7 +263,7 @@ impl Service {
         if monitor.has_news() { self.deliver(py, monitor) } else { Ok(()) }
     }
 
-    fn deliver(&self, py: Python<'_>, monitor: &Monitor) -> PyResult<()> {
+    fn deliver(&self, py: Python<'_>, monitor: &RequestRecorder) -> PyResult<()> {
         for news in monitor.take_news() {
             let told = match news {
                 News::Warning(words) => self.on_warning.call1(py, (words,)),
@@ -342,249 +316,8 @@ fn now_ns() -> i64 {
     stepscope_record::clock::now_ns()
 }
 
-/// A request, from its beginning to its end.
-#[pyclass(module = "stepscope._native", frozen, weakref)]
-pub(crate) struct ServiceRequest {
-    service: Py<Service>,
-    monitor: Arc<Monitor>,
-    id: Option<Py<PyAny>>,
-    waited_ns: u64,
-    progress: Mutex<Progress>,
-}
-
-struct Progress {
-    route: RouteId,
-    started: Option<Instant>,
-    ended_ns: Option<u64>,
-    spans: Vec<Span>,
-    /// The region entered last that is still open.
-    inside: u32,
-    failed: bool,
-    samples: u64,
-    tokens: u64,
-    left_out: u64,
-    token: Option<Py<PyAny>>,
-    cpu: Option<(ThreadId, u64)>,
-    /// What the observer needs to know to tell the GPU's time.
-    gpu: Option<Py<PyAny>>,
-    /// Whether the observer looks into it.
-    watched: bool,
-    /// Where it was, and how often it was seen there.
-    stacks: Vec<(Vec<String>, u32)>,
-    profile: Option<String>,
-}
-
-impl Progress {
-    /// Where it was most often.
-    fn stack(&self) -> &[String] {
-        self.stacks.iter().max_by_key(|(_, seen)| *seen).map_or(&[], |(stack, _)| stack)
-    }
-}
-
-#[pymethods]
-impl ServiceRequest {
-    fn __enter__<'py>(slf: Bound<'py, Self>) -> PyResult<Bound<'py, Self>> {
-        let py = slf.py();
-        let this = slf.get();
-        let service = this.service.get();
-        let token = quiet(py, service.set.call1(py, (&slf,)))?;
-        Self::start(&slf, token)?;
-        Ok(slf)
-    }
-
-    #[pyo3(signature = (kind = None, error = None, trace = None))]
-    fn __exit__(
-        slf: &Bound<'_, Self>,
-        kind: Option<&Bound<'_, PyAny>>,
-        error: Option<&Bound<'_, PyAny>>,
-        trace: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<bool> {
-        let _ = (error, trace);
-        Self::end(slf, kind.is_some())?;
-        Ok(false)
-    }
-
-    /// Begins without becoming the current request: for code that others run in between, such as a generator.
-    fn begin(slf: Bound<'_, Self>) -> PyResult<Bound<'_, Self>> {
-        Self::start(&slf, None)?;
-        Ok(slf)
-    }
-
-    /// Ends what `begin` began.
-    #[pyo3(signature = (failed = false))]
-    fn finish(slf: &Bound<'_, Self>, failed: bool) -> PyResult<()> {
-        Self::end(slf, failed)
-    }
-
-    /// Says where it is now: the innermost frame last. For whoever looks into it.
-    fn add_stack(&self, frames: Vec<String>) {
-        let mut progress = lock(&self.progress);
-        if progress.started.is_none() {
-            return;
-        }
-        let known = progress.stacks.iter().position(|(known, _)| *known == frames);
-        match known {
-            Some(at) => progress.stacks[at].1 += 1,
-            None if progress.stacks.len() < MAX_STACKS => progress.stacks.push((frames, 1)),
-            None => {}
-        }
-    }
-
-    /// Names the file with its profile.
-    fn set_profile(&self, name: String) {
-        lock(&self.progress).profile = Some(name);
-    }
-
-    /// A part of the request: `with request.region("inference"): ...`.
-    fn region(slf: &Bound<'_, Self>, name: &Bound<'_, PyAny>) -> PyResult<ServiceRegion> {
-        let this = slf.get();
-        let region = this.service.get().region_number(&this.monitor, name)?;
-        Ok(ServiceRegion::new(slf.clone().unbind(), region))
-    }
-
-    /// Says that the request failed, without an exception.
-    fn fail(&self) {
-        lock(&self.progress).failed = true;
-    }
-
-    /// Adds samples and tokens that the request held.
-    #[pyo3(signature = (*, samples = None, tokens = None))]
-    fn add(&self, samples: Option<&Bound<'_, PyAny>>, tokens: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let (samples, tokens) = (number(samples)?, number(tokens)?);
-        let mut progress = lock(&self.progress);
-        progress.samples = progress.samples.saturating_add(samples);
-        progress.tokens = progress.tokens.saturating_add(tokens);
-        Ok(())
-    }
-
-    /// Gives the request another route: a server knows it only once it has looked at the path.
-    fn set_route(&self, route: &Bound<'_, PyAny>) -> PyResult<()> {
-        let number = self.service.get().route_number(&self.monitor, route)?;
-        lock(&self.progress).route = number;
-        Ok(())
-    }
-
-    /// What the service calls it.
-    #[getter]
-    fn id(&self, py: Python<'_>) -> Option<Py<PyAny>> {
-        self.id.as_ref().map(|id| id.clone_ref(py))
-    }
-
-    /// The route it counts for.
-    #[getter]
-    fn route(&self) -> String {
-        let route = lock(&self.progress).route;
-        self.monitor.recorder.route_name(route)
-    }
-
-    /// Seconds that it took; until it ends, seconds so far.
-    #[getter]
-    fn latency(&self) -> f64 {
-        let progress = lock(&self.progress);
-        match (progress.ended_ns, progress.started) {
-            (Some(ns), _) => ns as f64 / 1e9,
-            (None, Some(started)) => self.since(started) as f64 / 1e9,
-            (None, None) => 0.0,
-        }
-    }
-}
-
-impl ServiceRequest {
-    fn start(slf: &Bound<'_, Self>, token: Option<Py<PyAny>>) -> PyResult<()> {
-        let (py, this) = (slf.py(), slf.get());
-        let service = this.service.get();
-        let closer = this.monitor.begin();
-        // Where an event loop runs, this thread answers others meanwhile: its processor time is not this request's.
-        let measured = closer && {
-            let looped = quiet(py, service.running_loop.call0(py))?;
-            looped.is_some_and(|found| found.is_none(py))
-        };
-        let gpu = match measured {
-            true => quiet(py, service.observer.call_method0(py, "gpu_begins"))?.filter(|gpu| !gpu.is_none(py)),
-            false => None,
-        };
-        let armed = service.armed.load(Ordering::Relaxed);
-        let watched = armed != 0
-            && armed - 1 == lock(&this.progress).route.0
-            && this.monitor.is_alive()
-            && service.asked.is_time();
-        if watched {
-            quiet(py, service.observer.call_method1(py, "begins", (slf,)))?;
-        }
-        let mut progress = lock(&this.progress);
-        progress.gpu = gpu;
-        progress.watched = watched;
-        progress.spans.clear();
-        progress.spans.reserve(4);
-        if this.waited_ns > 0 && this.monitor.is_alive() {
-            let region = this.monitor.recorder.region("queued");
-            progress.spans.push(Span { region, parent: NO_PARENT, start_ns: 0, duration_ns: this.waited_ns });
-        }
-        progress.inside = NO_PARENT;
-        progress.ended_ns = None;
-        progress.token = token;
-        progress.cpu = measured.then(|| (std::thread::current().id(), thread_cpu_ns()));
-        progress.started = Some(Instant::now());
-        Ok(())
-    }
-
-    /// Nanoseconds since it began, those before included that it waited.
-    fn since(&self, started: Instant) -> u64 {
-        (started.elapsed().as_nanos() as u64).saturating_add(self.waited_ns)
-    }
-
-    fn end(slf: &Bound<'_, Self>, failed: bool) -> PyResult<()> {
-        let (py, this) = (slf.py(), slf.get());
-        let mut progress = lock(&this.progress);
-        let Some(started) = progress.started.take() else { return Ok(()) };
-        let latency_ns = this.since(started);
-        let token = progress.token.take();
-        progress.ended_ns = Some(latency_ns);
-        let cpu_ns = progress.cpu.take().and_then(|(thread, before)| {
-            (thread == std::thread::current().id()).then(|| thread_cpu_ns().saturating_sub(before))
-        });
-        let mut spans = std::mem::take(&mut progress.spans);
-        for span in spans.iter_mut().filter(|span| span.duration_ns == OPEN) {
-            span.duration_ns = latency_ns.saturating_sub(span.start_ns);
-        }
-        let ended = Ended {
-            route: progress.route,
-            latency_ns,
-            failed: failed | progress.failed,
-            samples: progress.samples,
-            tokens: progress.tokens,
-            cpu_ns,
-            spans: &spans,
-            left_out: std::mem::take(&mut progress.left_out),
-        };
-        let gpu = progress.gpu.take();
-        let watched = std::mem::take(&mut progress.watched);
-        // Hooks may look at the request.
-        drop(progress);
-        let service = this.service.get();
-        if let Some(token) = token {
-            // In another context than it was entered in, there is nothing to take back.
-            quiet(py, service.reset.call1(py, (token,)))?;
-        }
-        if let Some(gpu) = gpu {
-            quiet(py, service.observer.call_method1(py, "gpu_ends", (gpu, ended.route.0)))?;
-        }
-        if !watched {
-            return service.count(py, &this.monitor, &ended, this.id.as_ref(), About::default());
-        }
-        quiet(py, service.observer.call_method1(py, "ends", (slf,)))?;
-        let (stack, profile) = {
-            let mut progress = lock(&this.progress);
-            (progress.stack().to_vec(), progress.profile.take())
-        };
-        let about = About { stack: &stack, profile: profile.as_deref(), ..About::default() };
-        service.count(py, &this.monitor, &ended, this.id.as_ref(), about)
-    }
-}
-
 /// Adds all of it to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<Service>()?;
-    module.add_class::<ServiceRequest>()?;
-    module.add_class::<ServiceRegion>()
+    request::add(module)
 }

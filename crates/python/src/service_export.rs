@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use stepscope_export::{Endpoint, EndpointOptions, Exporter, Format, families, render};
+use stepscope_ground::lock;
+use stepscope_metrics::{Endpoint, EndpointOptions, Format, SnapshotReader, families, render};
 
 use crate::errors;
-use crate::service::lock;
 
 /// Reads the directory of a service, and serves what it finds. Its locks are taken for a moment by whoever holds the
 /// interpreter, so a forked child finds them free.
@@ -19,7 +19,7 @@ pub(crate) struct ServiceExporter {
 }
 
 struct State {
-    exporter: Arc<Exporter>,
+    exporter: Arc<SnapshotReader>,
     endpoint: Option<Endpoint>,
     /// Where it serves or waits to serve, and how often it tries.
     place: Option<(String, Duration)>,
@@ -29,7 +29,7 @@ struct State {
 impl ServiceExporter {
     #[new]
     fn new(folder: PathBuf) -> Self {
-        let exporter = Arc::new(Exporter::new(&folder));
+        let exporter = Arc::new(SnapshotReader::new(&folder));
         Self { folder, state: Mutex::new(State { exporter, endpoint: None, place: None }) }
     }
 
@@ -76,7 +76,7 @@ impl ServiceExporter {
     /// In a forked child: reads for itself, lets go of its parent's socket, and waits for the port like any other worker.
     fn after_fork(&self) {
         let mut state = lock(&self.state);
-        let exporter = Arc::new(Exporter::new(&self.folder));
+        let exporter = Arc::new(SnapshotReader::new(&self.folder));
         // The parent's thread may have held the lock of its exporter, and is not here to give it back.
         std::mem::forget(std::mem::replace(&mut state.exporter, exporter.clone()));
         let Some(parents) = state.endpoint.take() else { return };

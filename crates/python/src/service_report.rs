@@ -4,12 +4,12 @@ use std::sync::Mutex;
 
 use pyo3::prelude::*;
 use stepscope_ask::print::Screen;
-use stepscope_ground::Problem;
-use stepscope_production::report::{self, Against, Report};
-use stepscope_production::{DEFAULT_SCALE, MAX_BUCKETS, Period, Sketch, Store};
+use stepscope_ground::{Problem, lock};
+use stepscope_service::report::{self, Against, ServiceReport};
+use stepscope_service::{DEFAULT_SCALE, MAX_BUCKETS, Period, ServiceDir, Sketch};
 
 use crate::errors;
-use crate::service::{lock, nanoseconds};
+use crate::service::nanoseconds;
 
 /// A histogram of seconds: what latencies are kept in.
 #[pyclass(module = "stepscope._native", frozen)]
@@ -33,6 +33,12 @@ impl LatencyHistogram {
     /// Adds a latency, in whole nanoseconds.
     fn record_ns(&self, nanoseconds: u64) {
         lock(&self.sketch).record(nanoseconds);
+    }
+
+    /// Adds durations, in whole nanoseconds.
+    fn extend_ns(&self, nanoseconds: Vec<i64>) {
+        let mut sketch = lock(&self.sketch);
+        nanoseconds.into_iter().for_each(|ns| sketch.record(u64::try_from(ns).unwrap_or(0)));
     }
 
     /// Adds all of another histogram.
@@ -96,7 +102,7 @@ pub(crate) fn service_report(
     };
     let made = py.detach(|| -> Result<_, Problem> {
         let period = Period::parse(last, stepscope_record::clock::now_ns())?;
-        let report = Report::make(&Store::open(&folder)?, period, against)?;
+        let report = ServiceReport::make(&ServiceDir::open(&folder)?, period, against)?;
         let mut text = Vec::new();
         let wrong = |words: String| Problem::new(words, "tell us");
         report::text(&report, &mut text, &Screen::plain(width)).map_err(|e| wrong(e.to_string()))?;
@@ -109,7 +115,7 @@ pub(crate) fn service_report(
 /// Memory that this process holds, in bytes.
 #[pyfunction]
 pub(crate) fn rss_bytes() -> u64 {
-    stepscope_production::rss_bytes()
+    stepscope_service::rss_bytes()
 }
 
 /// Adds all of it to the module.

@@ -17,7 +17,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(judge_levels, module)?)?;
     module.add_function(wrap_pyfunction!(keeps_growing, module)?)?;
     module.add_function(wrap_pyfunction!(usual_growth, module)?)?;
-    module.add_function(wrap_pyfunction!(usual_warmup, module)?)
+    module.add_function(wrap_pyfunction!(usual_warmup, module)?)?;
+    module.add_function(wrap_pyfunction!(pause_above, module)?)
 }
 
 /// Compares groups of values, one group per repeat, by their medians: the comparison as JSON, and whether the value rises
@@ -87,4 +88,10 @@ fn usual_growth(added: Vec<f64>) -> PyResult<(f64, f64, f64)> {
 #[pyfunction]
 fn usual_warmup(levels: usize) -> usize {
     warm_up(levels)
+}
+
+/// What is longer than this is a pause among these times.
+#[pyfunction(name = "pause_above")]
+fn pause_above(times: Vec<f64>) -> f64 {
+    stepscope_analyse::statistics::pause_above(&times)
 }

@@ -8,7 +8,7 @@ use arrow_array::{RecordBatchIterator, RecordBatchReader};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyCapsule};
 use stepscope_ask::{Answer, Part};
-use stepscope_store::{Columns, EVENT_COLUMNS, StoreError, part_schema, part_table};
+use stepscope_columnar::{ColumnarError, Columns, EVENT_COLUMNS, part_schema, part_table};
 
 use crate::{errors, pool};
 
@@ -55,7 +55,7 @@ impl NativeTable {
         self.first.saturating_add_signed(self.step.saturating_mul(row as isize))
     }
 
-    fn columns(&self) -> Result<Columns, StoreError> {
+    fn columns(&self) -> Result<Columns, ColumnarError> {
         let columns = match &*self.source {
             Source::Events(columns) => columns,
             Source::Part { answer, key, columns } => match (columns.get(), answer.part(key)) {
@@ -70,7 +70,7 @@ impl NativeTable {
         columns.pick(self.first, self.step, self.count)
     }
 
-    fn json(&self, rows: std::ops::Range<usize>) -> Result<Vec<u8>, StoreError> {
+    fn json(&self, rows: std::ops::Range<usize>) -> Result<Vec<u8>, ColumnarError> {
         let rows = rows.start.min(self.count)..rows.end.min(self.count);
         match &*self.source {
             Source::Events(columns) => columns.pick(self.place(rows.start), self.step, rows.len())?.json(),
@@ -84,7 +84,7 @@ impl NativeTable {
                     Some(part) => rows.flat_map(|row| one(part, row)).collect(),
                     None => Vec::new(),
                 };
-                serde_json::to_vec(&values).map_err(|error| StoreError::Output(error.into()))
+                serde_json::to_vec(&values).map_err(|error| ColumnarError::Output(error.into()))
             }
         }
     }
@@ -96,7 +96,6 @@ impl NativeTable {
         self.count
     }
 
-    /// The names of the columns.
     #[getter]
     fn column_names(&self) -> Vec<String> {
         let schema = match &*self.source {
@@ -150,6 +149,6 @@ impl NativeTable {
     }
 }
 
-pub(crate) fn failed(error: StoreError) -> PyErr {
+pub(crate) fn failed(error: ColumnarError) -> PyErr {
     errors::stepscope(error.to_string(), None)
 }

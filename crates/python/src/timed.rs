@@ -16,9 +16,9 @@ const SAME_READING_NS: i64 = 10_000;
 /// Records that wait to be folded in.
 const FOLD_AT: usize = 128;
 /// `end_ns` of a region that was not entered.
-const NEW: i64 = -1;
+const NOT_ENTERED: i64 = -1;
 /// `end_ns` of a region that is open.
-const OPEN: i64 = 0;
+const STILL_OPEN: i64 = 0;
 
 /// What the regions of one profiler share, as far as their edges touch it; Python's registry is made of this one.
 #[pyclass(subclass, module = "stepscope._native")]
@@ -65,7 +65,6 @@ impl RegionState {
 }
 
 impl RegionState {
-    /// Both clocks.
     fn read(&mut self, py: Python<'_>) -> PyResult<(i64, i64)> {
         if let Some(clock) = &self.clock {
             return clock.bind(py).call0()?.extract();
@@ -93,7 +92,6 @@ pub(crate) struct TimedRegion {
     /// What it was told it works through.
     #[pyo3(get, set)]
     amounts: Option<Py<PyAny>>,
-    /// The region around it.
     #[pyo3(get, set)]
     parent: Option<Py<TimedRegion>>,
     #[pyo3(get, set)]
@@ -130,7 +128,7 @@ impl TimedRegion {
             amounts,
             parent: None,
             start_ns: 0,
-            end_ns: NEW,
+            end_ns: NOT_ENTERED,
             cpu_start_ns: 0,
             record: None,
             children: 0,
@@ -205,7 +203,7 @@ impl TimedRegion {
     fn open(this: &Bound<'_, Self>) -> PyResult<()> {
         let py = this.py();
         let region = this.borrow();
-        if region.end_ns == OPEN {
+        if region.end_ns == STILL_OPEN {
             drop(region);
             return this.call_method0(intern!(py, "refuse")).map(drop);
         }
@@ -214,12 +212,12 @@ impl TimedRegion {
         drop(state);
         drop(region);
         let mut parent = get.bind(py).call0()?.extract::<Option<Bound<'_, TimedRegion>>>()?;
-        while let Some(around) = parent.take_if(|around| around.borrow().end_ns != OPEN) {
+        while let Some(around) = parent.take_if(|around| around.borrow().end_ns != STILL_OPEN) {
             parent = around.borrow().parent.as_ref().map(|parent| parent.bind(py).clone());
         }
         set.bind(py).call1((this,))?;
         let mut region = this.borrow_mut();
-        region.end_ns = OPEN;
+        region.end_ns = STILL_OPEN;
         (region.children, region.covered_ns) = (0, 0);
         let old = std::mem::replace(&mut region.parent, parent.map(Bound::unbind));
         drop(region);
@@ -247,7 +245,6 @@ impl TimedRegion {
         recorded.map_or(Ok(()), |recorded| leave(this.py(), &recorded))
     }
 
-    /// A region inside it opens.
     fn open_child(&mut self, at_ns: i64) {
         if self.children == 0 {
             self.children_since_ns = at_ns;
@@ -255,7 +252,6 @@ impl TimedRegion {
         self.children += 1;
     }
 
-    /// A region inside it has ended.
     fn close_child(&mut self, at_ns: i64) {
         self.children = self.children.saturating_sub(1);
         if self.children == 0 {
@@ -299,7 +295,6 @@ impl TimedRegion {
     }
 }
 
-/// Leaves a region of `record_function`.
 fn leave(py: Python<'_>, recorded: &Py<PyAny>) -> PyResult<()> {
     recorded.bind(py).call1((py.None(), py.None(), py.None())).map(drop)
 }

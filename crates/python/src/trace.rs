@@ -33,7 +33,7 @@ impl NativeTrace {
             let mut read = |file: &TraceFile| open(&file.path, &options);
             let chosen = choose(&path, rank, Look::UntilClear, &mut read);
             let chosen = chosen.map_err(|error| errors::reading(&error))?;
-            Ok(NativeTrace { run: Arc::new(Run::of_document(chosen.document)), path: chosen.file.path })
+            Ok(NativeTrace { run: Arc::new(Run::from_document(chosen.document)), path: chosen.file.path })
         })
     }
 
@@ -64,9 +64,17 @@ impl NativeTrace {
         pool::detached(py, || NativeTable::of_answer(self.answer(question, &options)?, key))
     }
 
+    /// Of a memory profile: the most bytes at once, when that was in nanoseconds, and the bytes at the end.
+    #[getter]
+    fn heap(&self) -> Option<(u64, i64, u64)> {
+        let profile = self.run.profile()?;
+        let facts = profile.heap.as_ref()?;
+        Some((facts.peak_bytes, facts.peak_at.0, facts.end_bytes))
+    }
+
     /// Every event with its columns.
     fn events(&self, py: Python<'_>) -> PyResult<NativeTable> {
-        let columns = pool::detached(py, || stepscope_store::events(&self.run)).map_err(table::failed)?;
+        let columns = pool::detached(py, || stepscope_columnar::events(&self.run)).map_err(table::failed)?;
         Ok(NativeTable::of_events(columns))
     }
 
@@ -89,12 +97,10 @@ impl NativeTrace {
 }
 
 impl NativeTrace {
-    /// A document that is in memory.
-    pub(crate) fn of(document: Document, path: PathBuf) -> NativeTrace {
-        NativeTrace { run: Arc::new(Run::of_document(document)), path }
+    pub(crate) fn from_document(document: Document, path: PathBuf) -> NativeTrace {
+        NativeTrace { run: Arc::new(Run::from_document(document)), path }
     }
 
-    /// The run, to keep.
     pub(crate) fn run(&self) -> Arc<Run> {
         self.run.clone()
     }
@@ -111,8 +117,9 @@ impl NativeTrace {
     }
 }
 
-/// Every question that can be asked, and what its rows can be grouped by.
+/// Every question that can be asked about one trace, and what its rows can be grouped by.
 #[pyfunction]
 pub(crate) fn questions() -> Vec<(&'static str, Vec<&'static str>)> {
-    QUESTIONS.iter().map(|question| (question.name, question.by.to_vec())).collect()
+    let about_one = QUESTIONS.iter().filter(|question| !question.compares());
+    about_one.map(|question| (question.name, question.by.to_vec())).collect()
 }

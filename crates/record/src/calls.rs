@@ -21,11 +21,11 @@ pub use totals::CallTotals;
 pub struct FunctionId(pub u32);
 
 /// The caller of what runs at the bottom of a stack.
-const NOBODY: u32 = u32::MAX;
+const NO_CALLER: u32 = u32::MAX;
 
 /// A call that has not ended.
 #[derive(Clone)]
-struct Open {
+struct OpenCall {
     key: usize,
     edge: u32,
     function: u32,
@@ -58,7 +58,7 @@ struct Function {
 /// The calls of one thread.
 #[derive(Clone, Default)]
 pub struct ThreadCalls {
-    stack: Vec<Open>,
+    stack: Vec<OpenCall>,
     edges: Vec<Edge>,
     functions: Vec<Function>,
     numbers: HashMap<FunctionId, u32, RandomState>,
@@ -70,7 +70,7 @@ impl ThreadCalls {
     /// The clock is read last, so that the bookkeeping is not the function's time.
     #[inline]
     pub fn enter(&mut self, key: usize, name: impl FnOnce() -> FunctionId, clock: impl FnOnce() -> u64) {
-        let caller = self.stack.last().map_or(NOBODY, |open| open.function);
+        let caller = self.stack.last().map_or(NO_CALLER, |open| open.function);
         let edge = match self.table.find(caller, key) {
             Some(edge) => edge,
             None => self.add_edge(caller, key, name()),
@@ -79,7 +79,7 @@ impl ThreadCalls {
         known.open += 1;
         let function = known.called;
         self.functions[function as usize].open += 1;
-        self.stack.push(Open { key, edge, function, start: 0, inner: 0 });
+        self.stack.push(OpenCall { key, edge, function, start: 0, inner: 0 });
         if let Some(open) = self.stack.last_mut() {
             open.start = clock();
         }

@@ -3,9 +3,9 @@
 
 use rustix::time::{ClockId, clock_gettime};
 
-pub use stepscope_ground::moment::now_ns;
+pub use stepscope_ground::utc::now_ns;
 
-/// Nanoseconds on a clock that nobody sets: for how long something took, where it need not be laid beside anything else.
+/// Nanoseconds on a monotonic clock: for how long something took, where it need not be laid beside anything else.
 pub fn steady_ns() -> i64 {
     nanoseconds(ClockId::Monotonic)
 }

@@ -4,13 +4,12 @@ use std::fs;
 
 use serde::Serialize;
 
-use crate::monitor::{Monitor, MonitorOptions, Roots, nvidia};
+use crate::machine::{MachineOptions, MachineSampler, Roots, nvidia};
 
 /// Whether a source can be captured.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum State {
-    /// It works.
+pub enum CheckState {
     Ready,
     /// Part of it works.
     Partly,
@@ -23,10 +22,9 @@ pub enum State {
 pub struct Check {
     /// What it belongs to.
     pub area: &'static str,
-    /// What it is.
     pub what: String,
     /// Whether it can be captured.
-    pub state: State,
+    pub state: CheckState,
     /// What was found, or why not.
     pub detail: String,
     /// What to do; empty if there is nothing to do.
@@ -36,7 +34,7 @@ pub struct Check {
 fn check(
     area: &'static str,
     what: &str,
-    state: State,
+    state: CheckState,
     detail: impl Into<String>,
     fix: impl Into<String>,
 ) -> Check {
@@ -45,8 +43,11 @@ fn check(
 
 /// Tries every sensor once.
 pub fn doctor(roots: &Roots) -> Vec<Check> {
-    let monitor =
-        Monitor::new(&MonitorOptions { roots: roots.clone(), per_core: true, ..MonitorOptions::default() });
+    let monitor = MachineSampler::new(&MachineOptions {
+        roots: roots.clone(),
+        per_core: true,
+        ..MachineOptions::default()
+    });
     monitor.sample_now();
     std::thread::sleep(std::time::Duration::from_millis(60));
     monitor.sample_now();
@@ -58,7 +59,7 @@ pub fn doctor(roots: &Roots) -> Vec<Check> {
     for source in sources {
         let of_source: Vec<_> = monitor.counters().iter().filter(|info| info.source == source).collect();
         let live = of_source.iter().filter(|info| latest.iter().any(|(name, _)| *name == info.name)).count();
-        let state = if live == of_source.len() { State::Ready } else { State::Partly };
+        let state = if live == of_source.len() { CheckState::Ready } else { CheckState::Partly };
         let area = if source.starts_with("NVML") || source.contains("drm") { "GPU" } else { "machine" };
         let word = if of_source.len() == 1 { "counter" } else { "counters" };
         let names: Vec<&str> = of_source.iter().map(|info| info.name.as_str()).take(3).collect();
@@ -70,7 +71,7 @@ pub fn doctor(roots: &Roots) -> Vec<Check> {
     }
     for missing in monitor.missing() {
         let area = if missing.what.contains("GPU") { "GPU" } else { "machine" };
-        checks.push(check(area, &missing.what, State::Absent, &missing.reason, &missing.fix));
+        checks.push(check(area, &missing.what, CheckState::Absent, &missing.reason, &missing.fix));
     }
     checks.extend(gpu(roots));
     checks.extend(permissions(roots));
@@ -83,13 +84,13 @@ fn gpu(roots: &Roots) -> Vec<Check> {
     let Ok(library) = nvidia::library(roots.nvml.as_deref()) else { return Vec::new() };
     let mut checks = Vec::new();
     let driver = library.sys_driver_version().unwrap_or_else(|_| "version unknown".to_owned());
-    checks.push(check("GPU", "NVIDIA driver", State::Ready, driver, ""));
+    checks.push(check("GPU", "NVIDIA driver", CheckState::Ready, driver, ""));
     for index in 0..library.device_count().unwrap_or(0) {
         let name = library.device_by_index(index).and_then(|device| device.name());
         match name {
-            Ok(name) => checks.push(check("GPU", &format!("GPU {index}"), State::Ready, name, "")),
+            Ok(name) => checks.push(check("GPU", &format!("GPU {index}"), CheckState::Ready, name, "")),
             Err(error) => {
-                checks.push(check("GPU", &format!("GPU {index}"), State::Absent, error.to_string(), ""))
+                checks.push(check("GPU", &format!("GPU {index}"), CheckState::Absent, error.to_string(), ""))
             }
         }
     }
@@ -103,16 +104,20 @@ fn permissions(roots: &Roots) -> Vec<Check> {
     let root = rustix::process::geteuid().is_root();
     let mut checks = Vec::new();
     match number("sys/kernel/yama/ptrace_scope") {
-        Some(0) | None => {
-            checks.push(check("permissions", "reading other processes", State::Ready, "your own processes", ""))
-        }
+        Some(0) | None => checks.push(check(
+            "permissions",
+            "reading other processes",
+            CheckState::Ready,
+            "your own processes",
+            "",
+        )),
         Some(_) if root => {
-            checks.push(check("permissions", "reading other processes", State::Ready, "as root", ""))
+            checks.push(check("permissions", "reading other processes", CheckState::Ready, "as root", ""))
         }
         Some(scope) => checks.push(check(
             "permissions",
             "reading other processes",
-            State::Partly,
+            CheckState::Partly,
             format!("kernel.yama.ptrace_scope is {scope}: only processes you start"),
             "sudo sysctl kernel.yama.ptrace_scope=0",
         )),
@@ -121,18 +126,18 @@ fn permissions(roots: &Roots) -> Vec<Check> {
         None => checks.push(check(
             "permissions",
             "hardware counters",
-            State::Absent,
+            CheckState::Absent,
             "the kernel has no perf events",
             "",
         )),
         Some(level) if root || level <= 2 => {
             let detail = format!("kernel.perf_event_paranoid is {level}");
-            checks.push(check("permissions", "hardware counters", State::Ready, detail, ""));
+            checks.push(check("permissions", "hardware counters", CheckState::Ready, detail, ""));
         }
         Some(level) => checks.push(check(
             "permissions",
             "hardware counters",
-            State::Absent,
+            CheckState::Absent,
             format!("kernel.perf_event_paranoid is {level}"),
             "sudo sysctl kernel.perf_event_paranoid=2",
         )),

@@ -4,8 +4,8 @@
 //! not copied at every new peak: a node remembers it when it changes for the first time after one.
 
 mod curve;
-mod in_the_end;
-mod lines;
+mod final_profile;
+mod line_memory;
 mod rss;
 mod sampling;
 mod stacks;
@@ -16,21 +16,21 @@ use std::hash::{BuildHasher, Hasher};
 use hashbrown::HashMap;
 
 pub use curve::{Curve, CurvePoint};
-pub use in_the_end::{HeapEnd, LineMemory, Named, Unnamed};
-pub use lines::{LineGrowth, LineMemories};
+pub use final_profile::{HeapEnd, LineMemory, NamedLine, NoName};
+pub use line_memory::{LineGrowth, LineMemories};
 pub use rss::Rss;
 pub use sampling::{Sampling, SamplingState};
-pub use stacks::{NodeId, Place, Stacks};
+pub use stacks::{CodePosition, NodeId, Stacks};
 
-/// Counts are kept in parts of one: a sampled allocation may stand for one and a half.
-const ONE: u64 = 256;
+/// Counts are kept in parts of one: a sampled allocation may represent one and a half.
+const COUNT_UNIT: u64 = 256;
 /// The clock is read at every so many small events; large ones read it always.
 const CLOCK_EVERY: u64 = 64;
-const LARGE: u64 = 4096;
+const LARGE_BYTES: u64 = 4096;
 /// What was alive is remembered at this time, and whenever twice as much has passed.
 const FIRST_MARK_NS: u64 = 250_000_000;
 
-/// Bytes, and allocations in parts of [`ONE`].
+/// Bytes, and allocations in parts of [`COUNT_UNIT`].
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 struct Level {
     bytes: u64,
@@ -51,7 +51,7 @@ impl Level {
 
 /// What one stack allocated itself.
 #[derive(Copy, Clone, Debug, Default)]
-struct Held {
+struct StackUse {
     live: Level,
     /// At the peak, if it changed since.
     at_peak: Level,
@@ -72,31 +72,26 @@ pub struct Block {
 /// What one stack allocated, in the end.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct HeapRow {
-    /// The stack.
     pub node: NodeId,
     /// Bytes alive at the peak.
     pub peak_bytes: u64,
     /// Allocations alive at the peak.
     pub peak_count: u64,
-    /// Bytes alive now.
     pub live_bytes: u64,
-    /// Allocations alive now.
     pub live_count: u64,
     /// Bytes alive at the mark.
     pub mark_bytes: u64,
-    /// Bytes ever allocated.
     pub allocated_bytes: u64,
-    /// How often.
     pub allocations: u64,
 }
 
 /// Addresses are unlike each other where it matters once they are multiplied.
 #[derive(Copy, Clone, Debug, Default)]
-struct Spread;
+struct AddressHash;
 
-struct SpreadHasher(u64);
+struct AddressHasher(u64);
 
-impl Hasher for SpreadHasher {
+impl Hasher for AddressHasher {
     fn finish(&self) -> u64 {
         self.0
     }
@@ -109,21 +104,20 @@ impl Hasher for SpreadHasher {
     }
 }
 
-impl BuildHasher for Spread {
-    type Hasher = SpreadHasher;
+impl BuildHasher for AddressHash {
+    type Hasher = AddressHasher;
 
-    fn build_hasher(&self) -> SpreadHasher {
-        SpreadHasher(0)
+    fn build_hasher(&self) -> AddressHasher {
+        AddressHasher(0)
     }
 }
 
 /// All that is alive, and who made it. Times are nanoseconds since the start.
 #[derive(Debug)]
 pub struct Heap {
-    /// The stacks.
     pub stacks: Stacks,
-    held: Vec<Held>,
-    live: HashMap<usize, Block, Spread>,
+    held: Vec<StackUse>,
+    live: HashMap<usize, Block, AddressHash>,
     maps: BTreeMap<usize, Block>,
     sampling: Sampling,
     total: Level,
@@ -144,8 +138,8 @@ impl Heap {
     pub fn new(sampling: Sampling) -> Heap {
         Heap {
             stacks: Stacks::default(),
-            held: vec![Held::default()],
-            live: HashMap::with_hasher(Spread),
+            held: vec![StackUse::default()],
+            live: HashMap::with_hasher(AddressHash),
             maps: BTreeMap::new(),
             sampling,
             total: Level::default(),
@@ -163,14 +157,14 @@ impl Heap {
 
     fn weight(&self, size: u64) -> Level {
         let (bytes, count) = self.sampling.weight(size);
-        Level { bytes, count: (count * ONE as f64).round() as u64 }
+        Level { bytes, count: (count * COUNT_UNIT as f64).round() as u64 }
     }
 
     /// Memory was allocated. `clock` is asked now and then; what is returned says that a point of the curve is due.
     #[inline]
     pub fn allocated(&mut self, address: usize, size: u64, node: NodeId, clock: impl FnOnce() -> u64) -> bool {
         let weight = self.weight(size);
-        // Whoever had this address before was freed where nobody looked.
+        // What had this address before was freed unseen.
         if let Some(gone) = self.live.insert(address, Block { size, node }) {
             self.release(gone.node, self.weight(gone.size));
         }
@@ -198,7 +192,7 @@ impl Heap {
     pub fn mapped(&mut self, address: usize, size: u64, node: NodeId, clock: impl FnOnce() -> u64) -> bool {
         self.unmapped(address, size);
         self.maps.insert(address, Block { size, node });
-        self.hold(node, Level { bytes: size, count: ONE }, clock)
+        self.hold(node, Level { bytes: size, count: COUNT_UNIT }, clock)
     }
 
     /// Pages were unmapped, perhaps the middle of what was mapped.
@@ -216,7 +210,7 @@ impl Heap {
                 self.maps.insert(from, Block { size: (to - from) as u64, node: block.node });
                 kept += (to - from) as u64;
             }
-            let count = if kept == 0 { ONE } else { 0 };
+            let count = if kept == 0 { COUNT_UNIT } else { 0 };
             self.release(block.node, Level { bytes: block.size - kept, count });
             if start <= address {
                 return;
@@ -239,11 +233,11 @@ impl Heap {
     #[inline]
     fn hold(&mut self, node: NodeId, weight: Level, clock: impl FnOnce() -> u64) -> bool {
         if self.held.len() < self.stacks.len() {
-            self.held.resize(self.stacks.len(), Held::default());
+            self.held.resize(self.stacks.len(), StackUse::default());
         }
         self.events += 1;
         let mut due = false;
-        if weight.bytes >= LARGE || self.events.is_multiple_of(CLOCK_EVERY) {
+        if weight.bytes >= LARGE_BYTES || self.events.is_multiple_of(CLOCK_EVERY) {
             self.now_ns = clock();
             if self.now_ns >= self.next_mark_ns {
                 self.mark();
@@ -308,13 +302,13 @@ impl Heap {
     /// A row for every stack that allocated, in the order in which they first did.
     pub fn rows(&self, end_ns: u64) -> Vec<HeapRow> {
         let slot = self.middle(end_ns).map(|(slot, _)| slot);
-        let whole = |count: u64| (count + ONE / 2) / ONE;
-        let row = |(at, held): (usize, &Held)| {
+        let whole = |count: u64| (count + COUNT_UNIT / 2) / COUNT_UNIT;
+        let row = |(at, held): (usize, &StackUse)| {
             let mut held = *held;
             let at_peak = if held.peak_epoch == self.peak_epoch { held.at_peak } else { held.live };
             settle_marks(&mut held, self.mark_epoch);
             HeapRow {
-                node: NodeId::of(at),
+                node: NodeId::new(at),
                 peak_bytes: at_peak.bytes,
                 peak_count: whole(at_peak.count),
                 live_bytes: held.live.bytes,
@@ -329,7 +323,7 @@ impl Heap {
 }
 
 /// Marks that passed since the last change found what is there now.
-fn settle_marks(held: &mut Held, epoch: u64) {
+fn settle_marks(held: &mut StackUse, epoch: u64) {
     match epoch - held.mark_epoch {
         0 => {}
         1 => held.at_mark[(epoch & 1) as usize] = held.live.bytes,
@@ -342,8 +336,8 @@ fn settle_marks(held: &mut Held, epoch: u64) {
 mod tests {
     use super::*;
 
-    fn place(code: usize) -> Place {
-        Place { code, at: 2 }
+    fn place(code: usize) -> CodePosition {
+        CodePosition { code, at: 2 }
     }
 
     fn two() -> (Heap, NodeId, NodeId) {
@@ -460,7 +454,7 @@ mod tests {
         let row = heap.rows(1)[0];
         let off = |found: u64, real: u64| (found as f64 - real as f64).abs() / real as f64;
         assert!(off(row.live_bytes, bytes) < 0.01, "{row:?} {bytes}");
-        // A small allocation that is seen stands for 256 of them, so that counts are rougher.
+        // A small allocation that is seen represents 256 of them, so that counts are rougher.
         assert!(off(row.live_count, count) < 0.10, "{row:?} {count}");
         for at in 0..400_000usize {
             heap.freed(at * 16 + 16);

@@ -12,7 +12,7 @@ use crate::regions::{NO_TASK, Region};
 /// The number of each region's lane among those of its thread; 0 is the thread's own. There are as many lanes as tasks
 /// have regions open at once, not as many as there are tasks.
 ///
-/// Regions without a task stand on the thread's own lane, unless they ended out of order. So does a task that nothing
+/// Regions without a task are on the thread's own lane, unless they ended out of order. So does a task that nothing
 /// else took turns with, if `apart` does not forbid it.
 pub(crate) fn lanes_of(regions: &[Region], apart: bool) -> Vec<u32> {
     let mut lanes = vec![0; regions.len()];
@@ -28,7 +28,7 @@ pub(crate) fn lanes_of(regions: &[Region], apart: bool) -> Vec<u32> {
     let own = starts_on_own_lanes(regions);
     for of_thread in order.chunk_by(|&a, &b| regions[a].thread == regions[b].thread) {
         let starts = own.get(&regions[of_thread[0]].thread).map_or(&[][..], Vec::as_slice);
-        let mut room = Room::default();
+        let mut room = ThreadLanes::default();
         for &at in of_thread {
             let region = &regions[at];
             let (start, end) = (region.start_ns, region.start_ns + region.dur_ns);
@@ -61,7 +61,7 @@ fn starts_on_own_lanes(regions: &[Region]) -> HashMap<u32, Vec<i64>, RandomState
 
 /// The lanes of one thread, as time goes by.
 #[derive(Default)]
-struct Room {
+struct ThreadLanes {
     /// When the outermost region of each lane that is in use ends.
     taken: BinaryHeap<Reverse<(i64, u32)>>,
     free: BTreeSet<u32>,
@@ -72,7 +72,7 @@ struct Room {
     open: HashMap<u64, Vec<(i64, u32)>, RandomState>,
 }
 
-impl Room {
+impl ThreadLanes {
     fn take(&mut self, task: u64, start: i64, end: i64, alone: bool) -> u32 {
         while let Some(&Reverse((_, lane))) = self.taken.peek().filter(|Reverse((ended, _))| *ended <= start) {
             self.taken.pop();

@@ -8,22 +8,24 @@ pub mod clock;
 mod doctor;
 pub mod heap;
 mod lanes;
-pub mod lines;
+pub mod line_times;
 mod lock;
-pub mod monitor;
+pub mod machine;
 mod own_sampler;
 mod recording;
 mod regions;
 mod samples;
 pub mod spy;
+mod start_up;
+mod stoppable_thread;
 mod trace_names;
 
-pub use doctor::{Check, State, doctor};
-pub use monitor::{
-    CounterInfo, CounterStat, CounterStats, Missing, Monitor, MonitorOptions, Roots, Summary, end_all,
+pub use doctor::{Check, CheckState, doctor};
+pub use machine::{
+    CounterInfo, CounterStat, CounterStats, MachineOptions, MachineSampler, Missing, Roots, Summary, end_all,
 };
 pub use own_sampler::{OwnSampler, hide_thread, show_thread};
-pub use recording::{CounterValue, Recording, Told};
+pub use recording::{CounterValue, GivenSlice, Recording};
 pub use regions::{
     MAX_REGIONS, NO_STACK, NO_TASK, Region, RegionToken, begin, end, enter, forget_after_fork, intern,
     is_recording, leave,

@@ -15,7 +15,7 @@ pub enum Lock {
 
 impl Lock {
     /// In words, as traces have it.
-    pub fn words(self) -> &'static str {
+    pub fn label(self) -> &'static str {
         match self {
             Lock::Holds => "holds the lock",
             Lock::Without => "runs without the lock",

@@ -1,34 +1,35 @@
 //! Samples the Python of this very process, from a thread that Python knows nothing of: reading one's own memory needs no
-//! permission, and no look waits for the interpreter's lock.
+//! permission, and no sample waits for the interpreter's lock.
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
-use std::thread::JoinHandle;
+use std::sync::mpsc::RecvTimeoutError;
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use stepscope_ground::lock;
 
 use crate::clock::now_ns;
 use crate::lock::Lock;
-use crate::recording::{Look, Recording};
+use crate::recording::Recording;
 use crate::regions;
+use crate::samples::{Sample, Waits};
 use crate::spy::asyncio::Asyncio;
-use crate::spy::lock::Standing;
-use crate::spy::program::{OwnNames, Parts};
-use crate::spy::{Frame, Seen, Spy, SpyError};
+use crate::spy::lock::ThreadActivity;
+use crate::spy::program::{OwnNames, ProgramCode};
+use crate::spy::{Frame, Spy, SpyError, ThreadSample};
+use crate::stoppable_thread::StoppableThread;
 
-/// The thread that looks.
+/// The thread that takes samples.
 #[derive(Debug)]
 pub struct OwnSampler {
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: StoppableThread,
     samples: Arc<AtomicU64>,
 }
 
 /// Threads, by Python's numbers of them, that are not the program's.
-static HIDDEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+static HIDDEN_THREADS: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
 /// This thread is not the program's: no stack of it is kept.
 pub fn hide_thread(ident: u64) {
@@ -38,7 +39,7 @@ pub fn hide_thread(ident: u64) {
 /// Not at any price: a thread of the parent may have held the lock when this process was forked.
 fn with_hidden(change: impl FnOnce(&mut Vec<u64>)) {
     for _ in 0..100 {
-        match HIDDEN.try_lock() {
+        match HIDDEN_THREADS.try_lock() {
             Ok(mut hidden) => return change(&mut hidden),
             Err(TryLockError::Poisoned(poisoned)) => return change(&mut poisoned.into_inner()),
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(1)),
@@ -52,52 +53,45 @@ pub fn show_thread(ident: u64) {
 }
 
 impl OwnSampler {
-    /// Begins to look, so often per second. Fails where this Python is not known.
+    /// Begins to sample, so often per second. Fails where this Python is not known.
     pub fn start(recording: Arc<Mutex<Recording>>, hz: f64, names: OwnNames) -> Result<OwnSampler, SpyError> {
         let spy = Spy::attach(std::process::id())?;
-        let (stop, stopped) = channel();
         let samples = Arc::new(AtomicU64::new(0));
-        let mut looking = Looking {
+        let mut sampler = Sampler {
             spy,
             names,
             recording,
             samples: samples.clone(),
-            parts: Parts::default(),
+            parts: ProgramCode::default(),
             asyncio: Asyncio::default(),
             threads: HashMap::default(),
             failed: 0,
         };
         let period = Duration::from_secs_f64(1.0 / hz.clamp(0.1, 10_000.0));
-        let thread = std::thread::Builder::new().name("stepscope-look".to_owned()).spawn(move || {
+        let thread = StoppableThread::start("stepscope-look", move |stopped| {
             let mut due = Instant::now();
             loop {
                 let now = Instant::now();
-                // Looks that were missed are not made up for.
+                // Samples that were missed are not made up for.
                 while due <= now {
                     due += period;
                 }
-                if stopped.recv_timeout(due - now) != Err(RecvTimeoutError::Timeout) || !looking.look() {
+                if stopped.recv_timeout(due - now) != Err(RecvTimeoutError::Timeout) || !sampler.sample() {
                     return;
                 }
             }
         });
-        let failed =
-            |error: std::io::Error| SpyError::new(format!("no thread can be started: {error}"), "end others");
-        Ok(OwnSampler { stop: Some(stop), thread: Some(thread.map_err(failed)?), samples })
+        Ok(OwnSampler { thread: thread.map_err(SpyError::no_thread)?, samples })
     }
 
     /// Ends; no sample is added afterwards.
     pub fn stop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+        self.thread.stop();
     }
 
     /// Lets go of a thread that a forked child does not have.
     pub fn forget_after_fork(&mut self) {
-        std::mem::forget(self.thread.take());
-        std::mem::forget(self.stop.take());
+        self.thread.forget_after_fork();
     }
 
     /// How many stacks were seen.
@@ -106,37 +100,38 @@ impl OwnSampler {
     }
 }
 
-struct Looking {
+/// What the thread works with.
+struct Sampler {
     spy: Spy,
     names: OwnNames,
     recording: Arc<Mutex<Recording>>,
     samples: Arc<AtomicU64>,
-    parts: Parts,
+    parts: ProgramCode,
     asyncio: Asyncio,
-    threads: HashMap<u64, Known, RandomState>,
-    /// Looks in a row that saw nothing.
+    threads: HashMap<u64, KnownThread, RandomState>,
+    /// Samples in a row that failed.
     failed: u32,
 }
 
-struct Known {
+struct KnownThread {
     number: u32,
     name: String,
-    /// Whether the program has told its name. A thread runs for a moment before it has one.
+    /// Whether the program has named it. A thread runs for a moment before it has one.
     is_named: bool,
-    looks: u32,
-    standing: Standing,
+    samples: u32,
+    activity: ThreadActivity,
 }
 
-/// How long, in looks, a thread without a name is asked for it again.
+/// For how many samples a thread without a name is asked for it again.
 const MAX_UNNAMED: u32 = 256;
-/// So many looks in a row may see nothing.
+/// So many samples in a row may fail.
 const MAX_FAILED: u32 = 100;
 
-impl Looking {
-    /// Looks once; false when there is nothing left to look at.
-    fn look(&mut self) -> bool {
+impl Sampler {
+    /// Takes one sample of every thread; false when there is nothing left to sample.
+    fn sample(&mut self) -> bool {
         let at_ns = now_ns();
-        let seen = match self.spy.look() {
+        let seen = match self.spy.sample() {
             Ok(seen) => seen,
             // Stacks may change faster than they are read; if they never make sense again, Python ends. What was seen stays.
             Err(_) => {
@@ -146,32 +141,32 @@ impl Looking {
         };
         self.failed = 0;
         let mut found = Vec::with_capacity(seen.len());
-        let hidden = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let hidden = lock(&HIDDEN_THREADS).clone();
         for thread in seen {
             // A thread that is about to start has no frames, and still its parent's number.
             if hidden.contains(&thread.ident) || thread.frames.is_empty() {
                 continue;
             }
             let (stack, line) = self.stack(&thread.frames);
-            let (waits, lock) = self.standing(&thread);
+            let (waits, lock) = self.activity(&thread);
             let task = self.asyncio.task(&mut self.spy, &thread.frames).map(|name| regions::intern(&name));
             // A thread that runs nothing of the program is none of its.
             let lock = lock.filter(|_| !stack.is_empty());
-            found.push((thread.ident, Look { at_ns, waits, lock, task, stack, line }));
+            let Some(known) = self.threads.get(&thread.ident) else { continue };
+            let waits = Waits::Known(waits);
+            found.push((thread.ident, Sample { thread: known.number, at_ns, waits, lock, task, stack, line }));
         }
-        let mut recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
-        for (ident, look) in found {
-            if let Some(known) = self.threads.get(&ident) {
-                recording.seen(known.number, &known.name, look);
-                self.samples.fetch_add(1, Ordering::Relaxed);
-            }
+        let mut recording = lock(&self.recording);
+        for (ident, sample) in found {
+            recording.add_sample(&self.threads[&ident].name, sample);
+            self.samples.fetch_add(1, Ordering::Relaxed);
         }
         true
     }
 
-    fn standing(&mut self, thread: &Seen) -> (bool, Option<Lock>) {
+    fn activity(&mut self, thread: &ThreadSample) -> (bool, Option<Lock>) {
         // Python's number of a thread that has ended is soon another's.
-        let is_another = |known: &Known| thread.native_id.is_some_and(|number| number != known.number);
+        let is_another = |known: &KnownThread| thread.native_id.is_some_and(|number| number != known.number);
         if self.threads.get(&thread.ident).is_some_and(is_another) {
             self.threads.remove(&thread.ident);
             self.spy.forget_thread(thread.ident);
@@ -179,19 +174,20 @@ impl Looking {
         if !self.threads.contains_key(&thread.ident) {
             let number = thread.native_id.unwrap_or((thread.ident >> 6) as u32 & 0x7fff_ffff);
             let name = format!("thread {:x}", thread.ident);
-            let known = Known { number, name, is_named: false, looks: 0, standing: Standing::new() };
+            let known =
+                KnownThread { number, name, is_named: false, samples: 0, activity: ThreadActivity::new() };
             self.threads.insert(thread.ident, known);
         }
         let Some(known) = self.threads.get_mut(&thread.ident) else { return (false, None) };
-        known.looks = known.looks.saturating_add(1);
+        known.samples = known.samples.saturating_add(1);
         if !known.is_named
-            && known.looks.is_power_of_two()
-            && known.looks <= MAX_UNNAMED
+            && known.samples.is_power_of_two()
+            && known.samples <= MAX_UNNAMED
             && let Some(name) = self.spy.thread_name(thread.ident)
         {
             (known.name, known.is_named) = (name, true);
         }
-        known.standing.now(&mut self.spy, thread, Some(known.number))
+        known.activity.now(&mut self.spy, thread, Some(known.number))
     }
 
     /// The program's frames, outermost first, and the line that the innermost is at.

@@ -1,30 +1,28 @@
 //! What was recorded from a start to a stop, as a trace.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use stepscope_ground::lock;
 use stepscope_model::{
-    ArgValue, Attr, Decimal, Domain, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, Series, StrId,
-    Tag, Trace, TraceBuilder, Unit,
+    ASYNCIO_TASKS_OF, ArgValue, Attr, Decimal, Domain, Kind, LOCK_OF, LaneId, LaneKey, NewSlice, Ns,
+    SAMPLES_OF, Series, StartUpParts, StrId, Tag, Trace, TraceBuilder, Unit,
 };
 
 use crate::clock::now_ns;
 use crate::lanes::lanes_of;
-use crate::lock::Lock;
-use crate::monitor::Monitor;
+use crate::machine::MachineSampler;
 use crate::regions::{self, Mark, NO_STACK, Region, name_of, thread_number};
 use crate::samples::{Sample, Waits, merge, states};
 use crate::spy::Sampling;
-use crate::trace_names::{
-    ANNOTATION, CALL_STACK, LINE_TIMES, LOCK, LOCK_OF, PYTHON, RUNNING_OF, SAMPLES_OF, TASK, WAITING,
-};
+use crate::start_up::start_up;
+use crate::trace_names::{ANNOTATION, CALL_STACK, LINE_TIMES, LOCK, PYTHON, TASK, WAITING, name_lane};
 
 /// Which of a thread's lanes: there is more to show of a thread than nests.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-enum Beside {
-    /// The thread itself.
-    Nothing,
+enum ThreadLane {
+    Main,
     /// Regions of tasks that take turns on it; see [`lanes_of`].
     Tasks(u32),
     /// What its Python stacks look like.
@@ -35,16 +33,16 @@ enum Beside {
     Running,
 }
 
-impl Beside {
-    /// What stands before "of thread 7".
-    fn words(self) -> String {
+impl ThreadLane {
+    /// What a lane's name has before "thread 7".
+    fn prefix(self) -> String {
         match self {
-            Beside::Nothing => String::new(),
-            Beside::Tasks(1) => "tasks of ".to_owned(),
-            Beside::Tasks(number) => format!("tasks ({number}) of "),
-            Beside::Samples => SAMPLES_OF.to_owned(),
-            Beside::Lock => LOCK_OF.to_owned(),
-            Beside::Running => RUNNING_OF.to_owned(),
+            ThreadLane::Main => String::new(),
+            ThreadLane::Tasks(1) => "tasks of ".to_owned(),
+            ThreadLane::Tasks(number) => format!("tasks ({number}) of "),
+            ThreadLane::Samples => SAMPLES_OF.to_owned(),
+            ThreadLane::Lock => LOCK_OF.to_owned(),
+            ThreadLane::Running => ASYNCIO_TASKS_OF.to_owned(),
         }
     }
 }
@@ -52,24 +50,17 @@ impl Beside {
 /// A value of a counter that the program gave itself.
 #[derive(Clone, Debug)]
 pub struct CounterValue {
-    /// The counter's name.
     pub name: String,
-    /// When.
     pub at_ns: i64,
-    /// The value.
     pub value: f64,
 }
 
 /// A slice that the program gave itself.
 #[derive(Clone, Debug)]
-pub struct Told {
-    /// Its name.
+pub struct GivenSlice {
     pub name: String,
-    /// Its category.
     pub category: String,
-    /// When it began.
     pub start_ns: i64,
-    /// When it ended.
     pub end_ns: i64,
     /// The system's number of its thread.
     pub thread: u32,
@@ -77,26 +68,19 @@ pub struct Told {
     pub args: Vec<(String, String)>,
 }
 
-/// A look at a thread from outside of it.
-#[derive(Clone, Debug)]
-pub(crate) struct Look {
-    pub(crate) at_ns: i64,
-    /// Whether the thread waits.
-    pub(crate) waits: bool,
-    /// What it did with the interpreter's lock, where that is known.
-    pub(crate) lock: Option<Lock>,
-    /// The task of an event loop that it ran, by the number of its name.
-    pub(crate) task: Option<u32>,
-    /// Frames by their numbers ([`regions::intern`]), the outermost first.
-    pub(crate) stack: Vec<u32>,
-    /// The line of the innermost.
-    pub(crate) line: u32,
+/// What the name of a step begins with.
+const STEP: &str = "ProfilerStep#";
+
+impl GivenSlice {
+    fn is_step(&self) -> bool {
+        self.name.starts_with(STEP)
+    }
 }
 
 /// What of a recording the journal has.
-struct Journaled {
+struct JournalPosition {
     regions: Mark,
-    told: usize,
+    given: usize,
     samples: usize,
     counters: usize,
     monitor_until_ns: i64,
@@ -106,14 +90,14 @@ struct Journaled {
 /// From a start to a stop.
 #[derive(Default)]
 pub struct Recording {
-    monitor: Option<Arc<Monitor>>,
+    monitor: Option<Arc<MachineSampler>>,
     start: Option<(i64, Mark)>,
     stop_ns: Option<i64>,
     /// Where the journal has come to.
-    journal: Option<Journaled>,
+    journal: Option<JournalPosition>,
     regions: Vec<Region>,
     lost: u64,
-    told: Vec<Told>,
+    given: Vec<GivenSlice>,
     samples: Vec<Sample>,
     thread_names: HashMap<u32, String, RandomState>,
     counters: Vec<CounterValue>,
@@ -122,7 +106,7 @@ pub struct Recording {
 
 impl Recording {
     /// With the counters of a monitor, or without.
-    pub fn new(monitor: Option<Arc<Monitor>>) -> Recording {
+    pub fn new(monitor: Option<Arc<MachineSampler>>) -> Recording {
         Recording { monitor, ..Recording::default() }
     }
 
@@ -139,9 +123,9 @@ impl Recording {
         let mark = regions::start();
         let start_ns = now_ns();
         self.start = Some((start_ns, mark));
-        self.journal = Some(Journaled {
+        self.journal = Some(JournalPosition {
             regions: mark,
-            told: 0,
+            given: 0,
             samples: 0,
             counters: 0,
             monitor_until_ns: start_ns,
@@ -188,9 +172,14 @@ impl Recording {
         self.regions.len()
     }
 
-    /// Regions, steps, slices and looks at stacks: whatever took some of the program's time.
+    /// Regions, steps, slices and samples of stacks: whatever took some of the program's time.
     pub fn slice_count(&self) -> usize {
-        self.regions.len() + self.told.len() + self.samples.len()
+        self.regions.len() + self.given.len() + self.samples.len()
+    }
+
+    /// How many steps were marked.
+    pub fn step_count(&self) -> usize {
+        self.given.iter().filter(|given| given.is_step()).count()
     }
 
     /// Regions that there was no room for.
@@ -198,8 +187,32 @@ impl Recording {
         self.lost
     }
 
+    /// A step of the calling thread.
+    pub fn add_step(&mut self, number: i64, start_ns: i64, end_ns: i64) {
+        self.add_slice(format!("{STEP}{number}"), ANNOTATION.to_owned(), start_ns, end_ns, Vec::new());
+    }
+
+    /// Steps that were told at the end of a call begin with the call: `began(thread, moment)` says when the one began that
+    /// a moment lies in. Where calls tell of steps, a step with an end outside of all calls is cut, by the start or the
+    /// end of the recording, and left out.
+    pub fn begin_steps_with_calls(&mut self, began: impl Fn(u32, i64) -> Option<i64>) {
+        let ends = |step: &GivenSlice| began(step.thread, step.start_ns).zip(began(step.thread, step.end_ns));
+        let told = self.given.iter().any(|given| given.is_step() && ends(given).is_some());
+        if !told {
+            return;
+        }
+        self.given.retain_mut(|given| {
+            if !given.is_step() {
+                return true;
+            }
+            let Some((start_ns, end_ns)) = ends(given) else { return false };
+            (given.start_ns, given.end_ns) = (start_ns, end_ns);
+            start_ns < end_ns
+        });
+    }
+
     /// A slice on the calling thread.
-    pub fn tell(
+    pub fn add_slice(
         &mut self,
         name: String,
         category: String,
@@ -207,10 +220,24 @@ impl Recording {
         end_ns: i64,
         args: Vec<(String, String)>,
     ) {
-        self.told.push(Told { name, category, start_ns, end_ns, thread: thread_number(), args });
+        self.given.push(GivenSlice { name, category, start_ns, end_ns, thread: thread_number(), args });
     }
 
-    /// A look at a thread's stack, outermost frame first, and the processor time the thread has used where that is known.
+    /// Forgets the steps of all threads: what was taken for steps was none.
+    pub fn drop_steps(&mut self) {
+        let stays = |given: &GivenSlice| !given.is_step();
+        if let Some(journal) = &mut self.journal {
+            journal.given = self.given[..journal.given].iter().filter(|given| stays(given)).count();
+        }
+        self.given.retain(stays);
+    }
+
+    /// What a thread did between two moments, as far as samples tell, without what is the recorder's `own` time.
+    pub fn start_up(&self, thread: u32, window: (i64, i64), own: &[(i64, i64)]) -> Option<StartUpParts> {
+        start_up(&self.samples, thread, window, own, name_of)
+    }
+
+    /// A sample of a thread's stack, outermost frame first, and the processor time the thread has used where that is known.
     pub fn sample(&mut self, thread: u32, thread_name: &str, at_ns: i64, cpu_ns: Option<i64>, stack: &[&str]) {
         self.thread_names.entry(thread).or_insert_with(|| thread_name.to_owned());
         self.samples.push(Sample {
@@ -224,12 +251,11 @@ impl Recording {
         });
     }
 
-    pub(crate) fn seen(&mut self, thread: u32, name: &str, look: Look) {
-        if self.thread_names.get(&thread).is_none_or(|known| known != name) {
-            self.thread_names.insert(thread, name.to_owned());
+    pub(crate) fn add_sample(&mut self, thread_name: &str, sample: Sample) {
+        if self.thread_names.get(&sample.thread).is_none_or(|known| known != thread_name) {
+            self.thread_names.insert(sample.thread, thread_name.to_owned());
         }
-        let Look { at_ns, waits, lock, task, stack, line } = look;
-        self.samples.push(Sample { thread, at_ns, waits: Waits::Known(waits), lock, task, stack, line });
+        self.samples.push(sample);
     }
 
     /// What is seen of child processes belongs to this recording.
@@ -252,7 +278,7 @@ impl Recording {
         self.written(base_ns, entries, false)
     }
 
-    /// All of it, to be read with what another profiler has on the same threads: operators of all tasks stand there, so
+    /// All of it, to be read with what another profiler has on the same threads: operators of all tasks are there, so
     /// that no task's region can.
     pub fn trace_beside(&self, base_ns: i64) -> Trace {
         self.written(base_ns, &[], true)
@@ -262,8 +288,8 @@ impl Recording {
         let mut writer = Writer::new(base_ns);
         writer.builder.meta().extra.extend(entries.iter().cloned());
         writer.regions(&self.regions, tasks_apart);
-        for told in &self.told {
-            writer.told(told);
+        for given in &self.given {
+            writer.given(given);
         }
         writer.samples(&self.samples, self.start.map(|(start_ns, _)| start_ns));
         if let Some(((start, _), stop)) = self.start.zip(self.stop_ns) {
@@ -274,7 +300,7 @@ impl Recording {
         }
         writer.names(&self.thread_names);
         if let Some(children) = &self.children {
-            let children = children.lock().unwrap_or_else(PoisonError::into_inner);
+            let children = lock(children);
             children.put(&mut writer.builder, base_ns, None);
         }
         writer.builder.finish()
@@ -286,8 +312,8 @@ impl Recording {
         if let Some(done) = self.journal.as_mut().filter(|_| self.stop_ns.is_none()) {
             let (regions, next) = regions::peek(done.regions);
             writer.regions(&regions, false);
-            for told in &self.told[done.told..] {
-                writer.told(told);
+            for given in &self.given[done.given..] {
+                writer.given(given);
             }
             let start = self.start.map(|(start_ns, _)| start_ns);
             let before = done.samples.checked_sub(1).map(|last| self.samples[last].at_ns).or(start);
@@ -297,16 +323,16 @@ impl Recording {
             }
             let until_ns = now_ns();
             writer.monitor(self.monitor.as_deref(), done.monitor_until_ns, until_ns);
-            *done = Journaled {
+            *done = JournalPosition {
                 regions: next,
-                told: self.told.len(),
+                given: self.given.len(),
                 samples: self.samples.len(),
                 counters: self.counters.len(),
                 monitor_until_ns: until_ns + 1,
                 children_until_ns: done.children_until_ns,
             };
             if let Some(children) = &self.children {
-                let children = children.lock().unwrap_or_else(PoisonError::into_inner);
+                let children = lock(children);
                 children.put(&mut writer.builder, base_ns, done.children_until_ns);
                 done.children_until_ns = Some(children.ended_ns);
             }
@@ -321,8 +347,8 @@ struct Writer {
     builder: TraceBuilder,
     base_ns: i64,
     process: i64,
-    lanes: HashMap<(u32, Beside), LaneId, RandomState>,
-    named: Vec<(u32, Beside)>,
+    lanes: HashMap<(u32, ThreadLane), LaneId, RandomState>,
+    named: Vec<(u32, ThreadLane)>,
     call_stack: StrId,
     line_times: StrId,
 }
@@ -349,18 +375,18 @@ impl Writer {
     }
 
     /// The lane of a thread, or one beside it.
-    fn lane(&mut self, thread: u32, beside: Beside) -> LaneId {
-        if let Some(&lane) = self.lanes.get(&(thread, beside)) {
+    fn lane(&mut self, thread: u32, thread_lane: ThreadLane) -> LaneId {
+        if let Some(&lane) = self.lanes.get(&(thread, thread_lane)) {
             return lane;
         }
-        self.named.push((thread, beside));
-        let tag = match beside {
-            Beside::Nothing => Tag::Int(i64::from(thread)),
-            _ => Tag::Str(self.builder.intern(&format!("{}{thread}", beside.words()))),
+        self.named.push((thread, thread_lane));
+        let tag = match thread_lane {
+            ThreadLane::Main => Tag::Int(i64::from(thread)),
+            _ => Tag::Str(self.builder.intern(&format!("{}{thread}", thread_lane.prefix()))),
         };
         let key = LaneKey { process: Tag::Int(self.process), thread: tag, domain: Domain::Host };
         let lane = self.builder.lane(key);
-        self.lanes.insert((thread, beside), lane);
+        self.lanes.insert((thread, thread_lane), lane);
         lane
     }
 
@@ -389,26 +415,27 @@ impl Writer {
                 });
                 builder.push_arg(self.call_stack, ArgValue::Str(stack));
             }
-            let lane = self.lane(region.thread, if lane == 0 { Beside::Nothing } else { Beside::Tasks(lane) });
+            let lane =
+                self.lane(region.thread, if lane == 0 { ThreadLane::Main } else { ThreadLane::Tasks(lane) });
             let end = region.start_ns + region.dur_ns;
             self.slice(name, ANNOTATION, Kind::HostAnnotation, lane, region.start_ns, end);
         }
     }
 
-    fn told(&mut self, told: &Told) {
-        for (key, json) in &told.args {
+    fn given(&mut self, given: &GivenSlice) {
+        for (key, json) in &given.args {
             let (key, json) = (self.builder.intern(key), self.builder.intern(json));
             self.builder.push_arg(key, ArgValue::Json(json));
         }
-        let name = self.builder.intern(&told.name);
-        let lane = self.lane(told.thread, Beside::Nothing);
-        let kind = match told.category.as_str() {
+        let name = self.builder.intern(&given.name);
+        let lane = self.lane(given.thread, ThreadLane::Main);
+        let kind = match given.category.as_str() {
             ANNOTATION => Kind::HostAnnotation,
             "cpu_op" => Kind::HostOp,
             PYTHON => Kind::PythonFunction,
             _ => Kind::Other,
         };
-        self.slice(name, &told.category, kind, lane, told.start_ns, told.end_ns);
+        self.slice(name, &given.category, kind, lane, given.start_ns, given.end_ns);
     }
 
     fn samples(&mut self, samples: &[Sample], before_ns: Option<i64>) {
@@ -416,7 +443,7 @@ impl Writer {
         for stretch in merge(samples, before_ns, regions::intern(WAITING)) {
             let builder = &mut self.builder;
             let name = *texts.entry(stretch.frame).or_insert_with(|| builder.intern(&name_of(stretch.frame)));
-            let lane = self.lane(stretch.thread, Beside::Samples);
+            let lane = self.lane(stretch.thread, ThreadLane::Samples);
             if let Some(times) = stretch.line_times() {
                 let (key, times) = (self.line_times, self.builder.intern(&times));
                 self.builder.push_arg(key, ArgValue::Str(times));
@@ -424,18 +451,18 @@ impl Writer {
             self.slice(name, PYTHON, Kind::PythonFunction, lane, stretch.start_ns, stretch.end_ns);
         }
         for stretch in states(samples, before_ns, |sample| sample.lock) {
-            let lane = self.lane(stretch.thread, Beside::Lock);
-            let name = self.builder.intern(stretch.state.words());
+            let lane = self.lane(stretch.thread, ThreadLane::Lock);
+            let name = self.builder.intern(stretch.state.label());
             self.slice(name, LOCK, Kind::Other, lane, stretch.start_ns, stretch.end_ns);
         }
         for stretch in states(samples, before_ns, |sample| sample.task) {
-            let lane = self.lane(stretch.thread, Beside::Running);
+            let lane = self.lane(stretch.thread, ThreadLane::Running);
             let name = self.builder.intern(&name_of(stretch.state));
             self.slice(name, TASK, Kind::Other, lane, stretch.start_ns, stretch.end_ns);
         }
     }
 
-    fn monitor(&mut self, monitor: Option<&Monitor>, start_ns: i64, stop_ns: i64) {
+    fn monitor(&mut self, monitor: Option<&MachineSampler>, start_ns: i64, stop_ns: i64) {
         let Some(monitor) = monitor else { return };
         for info in monitor.counters() {
             let Some((at, values)) = monitor.series(&info.name, start_ns, stop_ns) else { continue };
@@ -470,28 +497,14 @@ impl Writer {
         let process = std::fs::read_to_string("/proc/self/comm").unwrap_or_default();
         let any = self.lanes.values().next().copied();
         if let Some(lane) = any {
-            self.name("process_name", process.trim(), lane);
+            name_lane(&mut self.builder, "process_name", process.trim(), lane);
         }
-        for (thread, beside) in std::mem::take(&mut self.named) {
+        for (thread, thread_lane) in std::mem::take(&mut self.named) {
             let comm = || std::fs::read_to_string(format!("/proc/self/task/{thread}/comm")).unwrap_or_default();
             let name = given.get(&thread).cloned().unwrap_or_else(comm);
-            let name = format!("{}thread {thread} ({})", beside.words(), name.trim());
-            let lane = self.lane(thread, beside);
-            self.name("thread_name", &name, lane);
+            let name = format!("{}thread {thread} ({})", thread_lane.prefix(), name.trim());
+            let lane = self.lane(thread, thread_lane);
+            name_lane(&mut self.builder, "thread_name", &name, lane);
         }
-    }
-
-    fn name(&mut self, what: &str, text: &str, lane: LaneId) {
-        let (key, text) = (self.builder.intern("name"), self.builder.intern(text));
-        self.builder.push_arg(key, ArgValue::Str(text));
-        let (name, args) = (self.builder.intern(what), self.builder.commit_args());
-        self.builder.point(NewPoint {
-            at: Ns::ZERO,
-            name,
-            lane,
-            args,
-            kind: PointKind::Metadata,
-            ..NewPoint::default()
-        });
     }
 }

@@ -28,7 +28,6 @@ pub struct Region {
     pub name: u32,
     /// The system's number of its thread.
     pub thread: u32,
-    /// When it began.
     pub start_ns: i64,
     /// How long it took.
     pub dur_ns: i64,
@@ -49,7 +48,7 @@ pub struct RegionToken {
 }
 
 impl RegionToken {
-    /// For whoever keeps it in pieces.
+    /// For callers that keep it in pieces.
     pub fn parts(self) -> (i64, u32, u64) {
         (self.start_ns, self.depth, self.task)
     }
@@ -62,7 +61,7 @@ impl RegionToken {
 
 static RECORDINGS: AtomicU32 = AtomicU32::new(0);
 /// The log, and spare ones for forked children: one that another thread held when the process forked is held for ever.
-static LOGS: [Mutex<Log>; 4] = [const { Mutex::new(Log::new()) }; 4];
+static LOGS: [Mutex<RegionLog>; 4] = [const { Mutex::new(RegionLog::new()) }; 4];
 static CURRENT_LOG: AtomicUsize = AtomicUsize::new(0);
 
 thread_local! {
@@ -71,7 +70,7 @@ thread_local! {
 }
 
 #[derive(Debug, Default)]
-struct Log {
+struct RegionLog {
     regions: Vec<Region>,
     /// Regions that were written before those held now.
     taken: usize,
@@ -80,9 +79,9 @@ struct Log {
     numbers: Option<HashMap<String, u32, RandomState>>,
 }
 
-impl Log {
-    const fn new() -> Log {
-        Log { regions: Vec::new(), taken: 0, lost: 0, names: Vec::new(), numbers: None }
+impl RegionLog {
+    const fn new() -> RegionLog {
+        RegionLog { regions: Vec::new(), taken: 0, lost: 0, names: Vec::new(), numbers: None }
     }
 
     fn mark(&self) -> Mark {
@@ -94,11 +93,11 @@ impl Log {
     }
 }
 
-fn current_log() -> &'static Mutex<Log> {
+fn current_log() -> &'static Mutex<RegionLog> {
     &LOGS[CURRENT_LOG.load(Ordering::Relaxed) % LOGS.len()]
 }
 
-fn log() -> MutexGuard<'static, Log> {
+fn log() -> MutexGuard<'static, RegionLog> {
     current_log().lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -188,11 +187,11 @@ pub fn forget_after_fork() {
     THREAD.set(0);
     match current_log().try_lock() {
         Err(TryLockError::WouldBlock) => {
-            // Another thread of the parent held it, and nobody here will ever let it go.
+            // Another thread of the parent held it, and it is never released here.
             CURRENT_LOG.fetch_add(1, Ordering::Relaxed);
         }
-        Ok(mut log) => *log = Log::new(),
-        Err(TryLockError::Poisoned(log)) => *log.into_inner() = Log::new(),
+        Ok(mut log) => *log = RegionLog::new(),
+        Err(TryLockError::Poisoned(log)) => *log.into_inner() = RegionLog::new(),
     }
 }
 

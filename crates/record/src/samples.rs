@@ -1,13 +1,13 @@
 //! Samples of threads' Python stacks as slices: neighbors with the same frames are one slice, as long as they last.
 //!
-//! A look from inside needs the interpreter's lock. One that comes late could not get it: some code held it throughout, and
-//! lets go of it as it ends, so the stack seen then is the one that held it. So the time since the last look belongs to
-//! the stack that is seen after it, never to the one before. Looks from outside ([`crate::spy`]) need no lock and know who waits;
-//! for them the same rule only says that a look stands for the time before it.
+//! A sample from inside needs the interpreter's lock. One that comes late could not get it: some code held it throughout, and
+//! lets go of it as it ends, so the stack seen then is the one that held it. So the time since the last sample belongs to
+//! the stack that is seen after it, never to the one before. Samples from outside ([`crate::spy`]) need no lock and know who waits;
+//! for them the same rule only says that a sample covers the time before it.
 
 use crate::lock::Lock;
 
-/// One look at a thread.
+/// One sample of a thread.
 #[derive(Clone, Debug)]
 pub(crate) struct Sample {
     pub(crate) thread: u32,
@@ -31,7 +31,7 @@ pub(crate) enum Waits {
     Known(bool),
     /// It follows from the processor time that the thread has used since it began.
     Used(i64),
-    /// Nobody can say: it counts as busy.
+    /// It counts as busy.
     Unknown,
 }
 
@@ -69,21 +69,21 @@ impl Stretch {
     }
 }
 
-/// A thread that uses less than one part in so many of a processor waits: it sleeps, or stands in line for a lock, for data
+/// A thread that uses less than one part in so many of a processor waits: it sleeps, or queues for a lock, for data
 /// or for the interpreter.
 const BUSY_PART: i64 = 10;
 
-/// Merges samples. Each stands for the time since the look before it at any thread, the first look for one period;
-/// `before_ns` is when the look before the first was. A thread that waits is in one more frame, `waiting`.
+/// Merges samples. Each covers the time since the sample before it of any thread, the first sample for one period;
+/// `before_ns` is when the sample before the first was. A thread that waits is in one more frame, `waiting`.
 pub(crate) fn merge(samples: &[Sample], before_ns: Option<i64>, waiting: u32) -> Vec<Stretch> {
-    let looks = Looks::new(samples, before_ns);
+    let times = SampleTimes::new(samples, before_ns);
     let mut order: Vec<&Sample> = samples.iter().collect();
     order.sort_by_key(|sample| (sample.thread, sample.at_ns));
     let mut intervals = Vec::with_capacity(order.len());
     for of_thread in order.chunk_by(|a, b| a.thread == b.thread) {
         let mut cpu_before = None;
         for sample in of_thread {
-            let start_ns = looks.before(sample.at_ns);
+            let start_ns = times.before(sample.at_ns);
             let waits = match sample.waits {
                 Waits::Known(waits) => waits,
                 Waits::Used(cpu) => {
@@ -111,19 +111,19 @@ pub(crate) struct StateStretch<S> {
     pub(crate) end_ns: i64,
 }
 
-/// The same looks by one state of theirs, thread after thread; neighbors in the same state are one.
+/// The same samples by one state of theirs, thread after thread; neighbors in the same state are one.
 pub(crate) fn states<S: Copy + PartialEq>(
     samples: &[Sample],
     before_ns: Option<i64>,
     of: impl Fn(&Sample) -> Option<S>,
 ) -> Vec<StateStretch<S>> {
-    let looks = Looks::new(samples, before_ns);
+    let times = SampleTimes::new(samples, before_ns);
     let mut order: Vec<&Sample> = samples.iter().collect();
     order.sort_by_key(|sample| (sample.thread, sample.at_ns));
     let mut found: Vec<StateStretch<S>> = Vec::new();
     for sample in order {
         let Some(state) = of(sample) else { continue };
-        let (thread, start_ns, end_ns) = (sample.thread, looks.before(sample.at_ns), sample.at_ns);
+        let (thread, start_ns, end_ns) = (sample.thread, times.before(sample.at_ns), sample.at_ns);
         match found.last_mut() {
             Some(last) if last.thread == thread && last.state == state && last.end_ns == start_ns => {
                 last.end_ns = end_ns
@@ -138,16 +138,16 @@ pub(crate) fn states<S: Copy + PartialEq>(
 pub(crate) fn stretches(intervals: &[Interval]) -> Vec<Stretch> {
     let mut found = Vec::new();
     for of_thread in intervals.chunk_by(|a, b| a.thread == b.thread) {
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenFrame> = Vec::new();
         let mut until = i64::MIN;
         for interval in of_thread {
-            // A thread that was not there at the look before has ended what it did.
+            // A thread that was not there in the sample before has ended what it did.
             let same = match interval.start_ns > until {
                 true => 0,
                 false => open.iter().zip(&interval.stack).take_while(|(open, now)| open.frame == **now).count(),
             };
             close(&mut found, &mut open, same, interval.thread, until);
-            open.extend(interval.stack[same..].iter().map(|frame| Open {
+            open.extend(interval.stack[same..].iter().map(|frame| OpenFrame {
                 frame: *frame,
                 start_ns: interval.start_ns,
                 lines: Vec::new(),
@@ -169,43 +169,43 @@ pub(crate) fn stretches(intervals: &[Interval]) -> Vec<Stretch> {
 }
 
 /// A frame that has begun.
-struct Open {
+struct OpenFrame {
     frame: u32,
     start_ns: i64,
     lines: Vec<(u32, i64)>,
 }
 
-fn close(found: &mut Vec<Stretch>, open: &mut Vec<Open>, keep: usize, thread: u32, end_ns: i64) {
-    for (depth, Open { frame, start_ns, lines }) in open.drain(keep..).enumerate() {
+fn close(found: &mut Vec<Stretch>, open: &mut Vec<OpenFrame>, keep: usize, thread: u32, end_ns: i64) {
+    for (depth, OpenFrame { frame, start_ns, lines }) in open.drain(keep..).enumerate() {
         found.push(Stretch { thread, frame, depth: (keep + depth) as u32, start_ns, end_ns, lines });
     }
 }
 
-/// When threads were looked at.
-struct Looks {
+/// When threads were sampled.
+struct SampleTimes {
     at_ns: Vec<i64>,
-    /// When the look before the first was, or would have been.
+    /// When the sample before the first was, or would have been.
     first_ns: i64,
 }
 
-impl Looks {
-    fn new(samples: &[Sample], before_ns: Option<i64>) -> Looks {
+impl SampleTimes {
+    fn new(samples: &[Sample], before_ns: Option<i64>) -> SampleTimes {
         let mut at_ns: Vec<i64> = samples.iter().map(|sample| sample.at_ns).collect();
         at_ns.sort_unstable();
         at_ns.dedup();
         let first = at_ns.first().copied().unwrap_or(0);
         let first_ns = before_ns.filter(|before| *before < first).unwrap_or(first - period(&at_ns));
-        Looks { at_ns, first_ns }
+        SampleTimes { at_ns, first_ns }
     }
 
-    /// When the look before this one was.
+    /// When the sample before this one was.
     fn before(&self, at_ns: i64) -> i64 {
         let place = self.at_ns.partition_point(|at| *at < at_ns);
         place.checked_sub(1).map_or(self.first_ns, |place| self.at_ns[place])
     }
 }
 
-/// The usual time between two looks: the median.
+/// The usual time between two samples: the median.
 fn period(at_ns: &[i64]) -> i64 {
     let mut between: Vec<i64> = at_ns.windows(2).map(|pair| pair[1] - pair[0]).collect();
     between.sort_unstable();
@@ -249,18 +249,18 @@ mod tests {
 
     #[test]
     fn a_late_look_belongs_to_what_is_seen_then() {
-        // A call of C code from 20 to 500 keeps the lock: the look that was due at 30 sees its caller when it ends.
-        let looks =
+        // A call of C code from 20 to 500 keeps the lock: the sample that was due at 30 sees its caller when it ends.
+        let samples =
             [sample(10, &[1]), sample(20, &[1]), sample(500, &[1, 2]), sample(510, &[1]), sample(520, &[1])];
-        assert_eq!(spans(&merged(&looks)), [(1, 0, 520), (2, 20, 500)]);
+        assert_eq!(spans(&merged(&samples)), [(1, 0, 520), (2, 20, 500)]);
     }
 
     #[test]
     fn a_thread_that_comes_later_lasts_since_the_look_before() {
         let other = |at_ns| Sample { thread: 8, ..sample(at_ns, &[5]) };
-        let mut looks: Vec<Sample> = (1..=6).map(|at| sample(10 * at, &[1])).collect();
-        looks.extend([other(30), other(40), other(60)]);
-        let found = merged(&looks);
+        let mut samples: Vec<Sample> = (1..=6).map(|at| sample(10 * at, &[1])).collect();
+        samples.extend([other(30), other(40), other(60)]);
+        let found = merged(&samples);
         assert_eq!(spans(&found), [(1, 0, 60), (5, 20, 40), (5, 50, 60)]);
     }
 
@@ -274,30 +274,30 @@ mod tests {
     fn a_thread_without_processor_time_waits() {
         let used = |at_ns, cpu_ns, stack: &[u32]| Sample { waits: Waits::Used(cpu_ns), ..sample(at_ns, stack) };
         // Busy until 20, asleep until 40, busy again with half of a processor.
-        let looks = [
+        let samples = [
             used(10, 10, &[1, 2]),
             used(20, 20, &[1, 2]),
             used(30, 20, &[1, 2]),
             used(40, 20, &[1, 2]),
             used(50, 25, &[1, 3]),
         ];
-        let found = merged(&looks);
+        let found = merged(&samples);
         assert_eq!(spans(&found), [(1, 0, 50), (2, 0, 40), (WAITING, 20, 40), (3, 40, 50)]);
     }
 
     #[test]
     fn neighbors_that_do_the_same_with_the_lock_are_one() {
-        let looked = |thread, at_ns, lock| Sample { thread, lock: Some(lock), ..sample(at_ns, &[1]) };
-        let looks = [
-            looked(7, 10, Lock::Holds),
-            looked(8, 10, Lock::Waits),
-            looked(7, 20, Lock::Holds),
-            looked(8, 20, Lock::Without),
+        let sample_with_lock = |thread, at_ns, lock| Sample { thread, lock: Some(lock), ..sample(at_ns, &[1]) };
+        let samples = [
+            sample_with_lock(7, 10, Lock::Holds),
+            sample_with_lock(8, 10, Lock::Waits),
+            sample_with_lock(7, 20, Lock::Holds),
+            sample_with_lock(8, 20, Lock::Without),
             Sample { thread: 7, ..sample(30, &[1]) },
-            looked(7, 40, Lock::Holds),
-            looked(8, 40, Lock::Without),
+            sample_with_lock(7, 40, Lock::Holds),
+            sample_with_lock(8, 40, Lock::Without),
         ];
-        let found: Vec<_> = states(&looks, Some(0), |sample| sample.lock)
+        let found: Vec<_> = states(&samples, Some(0), |sample| sample.lock)
             .into_iter()
             .map(|one| (one.thread, one.state, one.start_ns, one.end_ns))
             .collect();
@@ -315,14 +315,14 @@ mod tests {
     fn lines_are_those_of_the_innermost_frame() {
         let at = |at_ns, line, stack: &[u32], waits| Sample { line, waits, ..sample(at_ns, stack) };
         let busy = Waits::Known(false);
-        let looks = [
+        let samples = [
             at(10, 5, &[1], busy),
             at(20, 7, &[1], busy),
             at(30, 5, &[1], busy),
             at(40, 90, &[1, 2], busy),
             at(50, 6, &[1], Waits::Known(true)),
         ];
-        let mut found = merged(&looks);
+        let mut found = merged(&samples);
         found.sort_by_key(|stretch| (stretch.start_ns, stretch.depth));
         let told: Vec<_> = found.iter().map(|stretch| (stretch.frame, stretch.line_times())).collect();
         let text = |text: &str| Some(text.to_owned());

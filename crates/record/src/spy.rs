@@ -1,4 +1,4 @@
-//! Looks into another Python process, or into this one, without stopping it and without its interpreter's lock.
+//! Samples the threads of another Python process, or of this one, without stopping it and without its interpreter's lock.
 //!
 //! A process's memory is read as it is (`memory.rs`), Python is found in it (`find.rs`, `elf.rs`), its structures are known from
 //! tables (`layouts.rs`, one entry per version), and its threads' stacks are walked (`walk.rs`). Nothing that is read is
@@ -25,10 +25,10 @@ mod objects;
 mod permission;
 mod processes;
 pub(crate) mod program;
-mod said_name;
 mod sampled;
 mod sampled_trace;
 mod sampling;
+mod self_reported_name;
 mod sockets;
 mod stop;
 mod stopped;
@@ -48,7 +48,7 @@ use find::{Files, Python};
 use layout::Locals;
 use memory::{Memory, Pages};
 use stopped::Stopping;
-use tasks::{Numbers, Tasks};
+use tasks::{Tasks, ThreadNumbers};
 use walk::Walk;
 
 pub use crate::lock::Lock;
@@ -57,28 +57,28 @@ pub use codes::{Code, CodeId};
 pub use error::SpyError;
 pub use processes::{Process, children, python_processes};
 pub use program::{CodePlace, OwnNames};
-pub use sampled::{Function, LockRun, Place, SampledThread, StackRun};
-pub use sampled_trace::Wanted;
+pub use sampled::{FrameLine, Function, LockRun, SampledThread, StackRun};
+pub use sampled_trace::SampleFilter;
 pub use sampling::Sampling;
-pub use stop::let_late_ones_go;
+pub use stop::resume_stragglers;
 pub use stopped::{Mode, OtherThread};
-pub use system::{be_patient, has_ended, interrupted, notice_interrupts, requested_end};
+pub use system::{has_ended, ignore_stops, interrupted, notice_interrupts, requested_end};
 pub use tasks::Doing;
-pub use walk::{Frame, MAX_FRAMES, Seen, Stats};
+pub use walk::{Frame, MAX_FRAMES, Stats, ThreadSample};
 
-/// How often a look at threads that come and go is tried.
-const ATTEMPTS: usize = 5;
+/// How often a sample of threads that come and go is tried.
+const MAX_ATTEMPTS: usize = 5;
 /// For how long memory need not be read while all threads sleep.
-const BELIEVED: Duration = Duration::from_millis(100);
+const MAX_UNREAD_TIME: Duration = Duration::from_millis(100);
 const MAX_LOCALS: usize = 512;
 const MAX_NAME: usize = 256;
 /// What Python calls the thread that a program begins with.
 const MAIN_THREAD: &str = "MainThread";
 /// Where glibc keeps a thread's number in its own structure on 64-bit machines; looked for if it is not there.
-const USUAL_NUMBER_AT: usize = 720;
-const THREAD_STRUCTURE: usize = 1024;
+const NATIVE_ID_OFFSET: usize = 720;
+const THREAD_STRUCTURE_BYTES: usize = 1024;
 /// No interpreter's lock is longer: four words, two conditions of 48 bytes, two mutexes of 40.
-const GIL: u64 = 224;
+const GIL_BYTES: u64 = 224;
 
 /// A process with a Python in it.
 pub struct Spy {
@@ -88,8 +88,8 @@ pub struct Spy {
     codes: Codes,
     sites: CallSites,
     tasks: Tasks,
-    /// What the last look saw, and when memory was last read for it.
-    last: Vec<Seen>,
+    /// What the last sample saw, and when memory was last read for it.
+    last: Vec<ThreadSample>,
     read_at: Option<Instant>,
     tops: Vec<u64>,
     /// Where the locks of its interpreters are.
@@ -97,7 +97,7 @@ pub struct Spy {
     stats: Stats,
     names: HashMap<u64, String, RandomState>,
     numbers: HashMap<u64, Option<u32>, RandomState>,
-    contained: Numbers,
+    contained: ThreadNumbers,
     mode: Mode,
     stopping: Option<Stopping>,
 }
@@ -138,12 +138,12 @@ impl Spy {
             stats: Stats::default(),
             names: HashMap::default(),
             numbers: HashMap::default(),
-            contained: Numbers::new(pid),
+            contained: ThreadNumbers::new(pid),
             mode: Mode::default(),
             stopping: None,
         };
-        // A first look, so that what cannot be read is said now. A process that just starts has no threads for a moment.
-        spy.look()?;
+        // A first sample, so that what cannot be read is said now. A process that just starts has no threads for a moment.
+        spy.sample()?;
         spy.stats = Stats::default();
         Ok(spy)
     }
@@ -159,20 +159,20 @@ impl Spy {
     }
 
     /// All its threads as they are now, in Python's order: the newest first.
-    pub fn look(&mut self) -> Result<Vec<Seen>, SpyError> {
+    pub fn sample(&mut self) -> Result<Vec<ThreadSample>, SpyError> {
         if self.mode == Mode::Running && self.nothing_moved() {
-            self.stats.looks += 1;
+            self.stats.samples += 1;
             return Ok(self.last.clone());
         }
         let mut last = Unreadable::Nonsense;
-        for _ in 0..ATTEMPTS {
-            let looked = match self.mode {
-                Mode::Running => self.try_look(),
-                Mode::Stopped | Mode::Native => self.look_stopped()?,
+        for _ in 0..MAX_ATTEMPTS {
+            let attempt = match self.mode {
+                Mode::Running => self.try_sample(),
+                Mode::Stopped | Mode::Native => self.sample_stopped()?,
             };
-            match looked {
+            match attempt {
                 Ok(Some(mut seen)) => {
-                    self.stats.looks += 1;
+                    self.stats.samples += 1;
                     for thread in &mut seen {
                         if thread.native_id.is_none() {
                             thread.native_id = self.number(thread.ident);
@@ -192,10 +192,10 @@ impl Spy {
         Err(permission::unreadable(self.pid, last))
     }
 
-    /// Whether all its threads have slept since the last look: then its memory is what it was. A thread that Python does not
+    /// Whether all its threads have slept since the last sample: then its memory is what it was. A thread that Python does not
     /// know yet may call into it at any time, so memory is read now and then all the same.
     fn nothing_moved(&mut self) -> bool {
-        let is_recent = self.read_at.is_some_and(|at| at.elapsed() < BELIEVED);
+        let is_recent = self.read_at.is_some_and(|at| at.elapsed() < MAX_UNREAD_TIME);
         let mut slept = !self.last.is_empty();
         for thread in &self.last {
             slept &= thread.native_id.is_some_and(|number| self.tasks.slept(number));
@@ -203,7 +203,7 @@ impl Spy {
         slept && is_recent
     }
 
-    fn try_look(&mut self) -> Result<Option<Vec<Seen>>, Unreadable> {
+    fn try_sample(&mut self) -> Result<Option<Vec<ThreadSample>>, Unreadable> {
         let before = self.pages.memory.calls;
         let now = Instant::now();
         self.read_at = Some(now);
@@ -261,7 +261,7 @@ impl Spy {
         self.tasks.doing(thread)
     }
 
-    /// Whether a thread slept from the look before the last one to the last.
+    /// Whether a thread slept from the sample before the last one to the last.
     fn slept(&self, thread: u32) -> bool {
         self.mode == Mode::Running && self.tasks.is_asleep(thread)
     }
@@ -280,8 +280,8 @@ impl Spy {
     /// memory, and with it the parent's threads, until it does.
     fn is_itself(&mut self) -> bool {
         let threads = tasks::threads(self.pid);
-        let is_of = |seen: &Seen| seen.native_id.is_some_and(|number| threads.contains(&number));
-        self.look().is_ok_and(|seen| seen.iter().any(is_of))
+        let is_of = |seen: &ThreadSample| seen.native_id.is_some_and(|number| threads.contains(&number));
+        self.sample().is_ok_and(|seen| seen.iter().any(is_of))
     }
 
     /// Says which threads there are, so that nothing is kept for others.
@@ -297,7 +297,7 @@ impl Spy {
     /// Whether a thread waits for the interpreter's lock: then what it waits for lies in that lock.
     pub fn waits_for_gil(&self, thread: u32) -> bool {
         let at = tasks::waits_at(self.pid, thread);
-        at.is_some_and(|at| self.gils.iter().any(|gil| (*gil..gil.saturating_add(GIL)).contains(&at)))
+        at.is_some_and(|at| self.gils.iter().any(|gil| (*gil..gil.saturating_add(GIL_BYTES)).contains(&at)))
     }
 
     /// The function of the kernel that a thread waits in.
@@ -322,7 +322,7 @@ impl Spy {
     }
 
     /// The same with the system's number at hand: without `threading` only the first thread has a name.
-    pub fn name_of(&mut self, thread: &Seen) -> String {
+    pub fn name_of(&mut self, thread: &ThreadSample) -> String {
         let first = thread.native_id == Some(self.pid);
         let name = self.thread_name(thread.ident);
         name.unwrap_or_else(|| if first { MAIN_THREAD.to_owned() } else { String::new() })
@@ -371,13 +371,13 @@ impl Spy {
             return *number;
         }
         let threads = tasks::threads(self.pid);
-        let bytes = self.pages.memory.bytes(ident, THREAD_STRUCTURE).ok();
+        let bytes = self.pages.memory.bytes(ident, THREAD_STRUCTURE_BYTES).ok();
         let found = bytes.and_then(|bytes| {
             let mut at = |offset: usize| {
                 let ours = self.contained.ours(numbers::int(&bytes, offset))?;
                 Some(ours).filter(|number| threads.contains(number))
             };
-            at(USUAL_NUMBER_AT).or_else(|| (0..THREAD_STRUCTURE - 4).step_by(4).find_map(at))
+            at(NATIVE_ID_OFFSET).or_else(|| (0..THREAD_STRUCTURE_BYTES - 4).step_by(4).find_map(at))
         });
         self.numbers.insert(ident, found);
         found

@@ -2,20 +2,20 @@
 
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::functions::value_of;
-use stepscope_analyse::views::flame::{FlameQuery, Weight, flame, profile_flame};
+use stepscope_analyse::views::flame::{FlameQuery, FlameWeight, flame, profile_flame};
 use stepscope_analyse::views::timeline::{self, Order, SearchQuery, TileKey};
 use stepscope_ground::Problem;
 
 use stepscope_ask::write;
 use stepscope_model::DocumentKind;
 
+use crate::cached_run::CachedRun;
 use crate::memory::memory;
+use crate::messages::{Counters, Names, PathPieces, ShownPages};
+use crate::pages::shown;
 use crate::path;
-use crate::question::{self, number, pairs};
+use crate::question::{self, Query, number, pairs};
 use crate::reply::Reply;
-use crate::run::Run;
-use crate::sent::{Counters, Names, PathPieces, ShownPages};
-use crate::shown::shown;
 use crate::source::source;
 
 /// Most tiles of one request.
@@ -24,7 +24,7 @@ const MAX_TILES: usize = 512;
 const MAX_NAMES: usize = 8_192;
 
 /// Answers a request about a run; `None` if there is no such thing to ask.
-pub(crate) fn reply(run: &Run, path: &str, query: &str) -> Option<Result<Reply, Problem>> {
+pub(crate) fn reply(run: &CachedRun, path: &str, query: &str) -> Option<Result<Reply, Problem>> {
     let (what, rest) = path.split_once('/').unwrap_or((path, ""));
     Some(match what {
         "ask" => ask(run, rest, query),
@@ -45,8 +45,8 @@ pub(crate) fn reply(run: &Run, path: &str, query: &str) -> Option<Result<Reply, 
     })
 }
 
-fn ask(run: &Run, question: &str, query: &str) -> Result<Reply, Problem> {
-    let (ask, page) = question::parse(question, query)?;
+fn ask(run: &CachedRun, question: &str, query: &str) -> Result<Reply, Problem> {
+    let Query { ask, page, .. } = question::parse(question, query)?;
     let key = match page {
         // Pages of one answer are cut from the same rows.
         Some(_) => key(question, query, &["part", "offset", "limit"]),
@@ -55,13 +55,13 @@ fn ask(run: &Run, question: &str, query: &str) -> Result<Reply, Problem> {
     Ok(Reply { body: run.ask_json(&key, &ask, page.as_ref())?, kind: "application/json" })
 }
 
-fn source_of(run: &Run, query: &str) -> Result<Reply, Problem> {
+fn source_of(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
     let file = pairs(query).into_iter().find(|p| p.0 == "file").map(|p| p.1).unwrap_or_default();
     Reply::json(&source(&run.run, &run.sources, &file)?)
 }
 
-fn csv(run: &Run, question: &str, query: &str) -> Result<Reply, Problem> {
-    let (ask, _) = question::parse(question, query)?;
+fn csv(run: &CachedRun, question: &str, query: &str) -> Result<Reply, Problem> {
+    let ask = question::parse(question, query)?.ask;
     let answer = run.ask(&format!("{question}?{query}&all"), &ask.all_rows())?;
     Ok(Reply { body: write::csv(&answer).into_bytes(), kind: "text/csv; charset=utf-8" })
 }
@@ -77,7 +77,7 @@ fn wrong(what: &str) -> Problem {
     Problem::new(format!("cannot understand '{what}'"), "")
 }
 
-fn tiles(run: &Run, query: &str) -> Result<Reply, Problem> {
+fn tiles(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
     let asked = pairs(query).into_iter().find(|p| p.0 == "t").map(|p| p.1).unwrap_or_default();
     let keys: Vec<TileKey> =
         asked.split(',').take(MAX_TILES).map(tile_key).collect::<Option<_>>().ok_or_else(|| wrong(&asked))?;
@@ -98,7 +98,7 @@ fn tile_key(text: &str) -> Option<TileKey> {
     parts.next().is_none().then_some(key)
 }
 
-fn names(run: &Run, query: &str) -> Result<Reply, Problem> {
+fn names(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
     let asked = pairs(query).into_iter().find(|p| p.0 == "ids").map(|p| p.1).unwrap_or_default();
     let ids: Vec<u32> = asked
         .split(',')
@@ -110,13 +110,13 @@ fn names(run: &Run, query: &str) -> Result<Reply, Problem> {
     Reply::json(&Names { names })
 }
 
-fn slice(run: &Run, id: &str) -> Result<Reply, Problem> {
+fn slice(run: &CachedRun, id: &str) -> Result<Reply, Problem> {
     let details = run.run.timeline().details(run.run.trace(), number("slice", id)?);
     Reply::json(&details.ok_or_else(|| Problem::new(format!("there is no slice {id}"), "search for its name"))?)
 }
 
-fn area(run: &Run, query: &str) -> Result<Reply, Problem> {
-    let asked = Window::of(query)?;
+fn area(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
+    let asked = Window::parse(query)?;
     let rows = pairs(query).into_iter().find(|p| p.0 == "rows").map(|p| p.1).unwrap_or_default();
     let rows = row_ranges(&rows).ok_or_else(|| wrong(&rows))?;
     Reply::json(&run.run.timeline().area(run.run.trace(), asked.from, asked.to, &rows))
@@ -130,7 +130,7 @@ struct Window {
 }
 
 impl Window {
-    fn of(query: &str) -> Result<Window, Problem> {
+    fn parse(query: &str) -> Result<Window, Problem> {
         let mut window = Window { from: 0, to: i64::MAX, buckets: 1_000 };
         for (key, value) in pairs(query) {
             match key.as_str() {
@@ -152,20 +152,20 @@ fn moment(key: &str, value: &str) -> Result<i64, Problem> {
 /// `0-5,9` as numbers.
 fn row_ranges(text: &str) -> Option<Vec<u32>> {
     /// More rows than a page can hold are not asked for by a page.
-    const MOST: u32 = 1 << 20;
+    const MAX_ROWS: u32 = 1 << 20;
     let mut rows = Vec::new();
     for part in text.split(',').filter(|part| !part.is_empty()) {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        rows.extend(first..=last.min(first.saturating_add(MOST)));
-        if rows.len() > MOST as usize {
+        rows.extend(first..=last.min(first.saturating_add(MAX_ROWS)));
+        if rows.len() > MAX_ROWS as usize {
             return None;
         }
     }
     Some(rows)
 }
 
-fn search(run: &Run, query: &str) -> Result<Reply, Problem> {
+fn search(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
     let mut asked = SearchQuery::default();
     for (key, value) in pairs(query) {
         match key.as_str() {
@@ -187,24 +187,24 @@ fn search(run: &Run, query: &str) -> Result<Reply, Problem> {
     })?)
 }
 
-fn counters(run: &Run, query: &str) -> Result<Reply, Problem> {
-    let asked = Window::of(query)?;
+fn counters(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
+    let asked = Window::parse(query)?;
     let counters = run.run.timeline().counters(run.run.trace(), asked.from, asked.to, asked.buckets);
     Reply::json(&Counters { counters })
 }
 
-fn critical(run: &Run, query: &str) -> Result<Reply, Problem> {
-    let asked = Window::of(query)?;
+fn critical(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
+    let asked = Window::parse(query)?;
     let pieces = path::within(run.run.critical_path(), run.run.trace(), (asked.from, asked.to), asked.buckets);
     Reply::json(&PathPieces { pieces })
 }
 
-fn flames(run: &Run, query: &str) -> Result<Reply, Problem> {
-    let (mut weight, mut selection) = (Weight::Host, Selection::all());
+fn flames(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
+    let (mut weight, mut selection) = (FlameWeight::Host, Selection::all());
     for (key, value) in pairs(query) {
         match (key.as_str(), value.as_str()) {
-            ("weight", "device") => weight = Weight::Device,
-            ("weight", "module") => weight = Weight::Module,
+            ("weight", "device") => weight = FlameWeight::Device,
+            ("weight", "module") => weight = FlameWeight::Module,
             ("step", step) => selection = run.run.all_steps().selection(&[number(&key, step)?]),
             _ => {}
         }

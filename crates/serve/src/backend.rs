@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::compare::FigureUnit;
+use stepscope_analyse::compare::MetricUnit;
 use stepscope_analyse::findings::Thresholds;
 use stepscope_ground::Problem;
 use stepscope_model::Document;
-use stepscope_production::Hours;
+use stepscope_service::Hours;
 
 use crate::source_files::SourceFiles;
 
 /// A trace file, not yet read.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct RunFile {
     /// Where it is.
     pub path: PathBuf,
     /// Its name among the others.
@@ -29,8 +29,8 @@ pub struct Found {
 }
 
 /// A trace about to be read.
-pub struct Loading {
-    /// Stored bytes read and in all (0 if unknown), while [`Loading::read`] runs.
+pub struct PendingRun {
+    /// Stored bytes read and in all (0 if unknown), while [`PendingRun::read`] runs.
     pub progress: Box<dyn Fn() -> (u64, u64) + Send + Sync>,
     /// Reads it.
     pub read: Box<dyn FnOnce() -> Result<Document, Problem> + Send>,
@@ -39,9 +39,9 @@ pub struct Loading {
 /// Files and traces.
 pub trait Backend: Send + Sync + 'static {
     /// The traces there are now.
-    fn discover(&self) -> Result<Vec<Found>, Problem>;
+    fn discover(&self) -> Result<Vec<RunFile>, Problem>;
     /// How to read one of them.
-    fn open(&self, path: &Path) -> Loading;
+    fn open(&self, path: &Path) -> PendingRun;
     /// Baselines, where there are any to show.
     fn histories(&self) -> Option<&dyn Histories> {
         None
@@ -79,7 +79,7 @@ pub struct MetricHistory {
     /// The metric.
     pub metric: String,
     /// What it counts.
-    pub unit: FigureUnit,
+    pub unit: MetricUnit,
     /// The measurements, the oldest first.
     pub points: Vec<HistoryPoint>,
     /// Where the level changed.

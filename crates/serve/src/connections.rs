@@ -26,7 +26,7 @@ const REQUEST_WITHIN: Duration = Duration::from_secs(20);
 /// Connections without the token that are kept at once.
 const MAX_STRANGERS: usize = 128;
 /// How long to wait where the system has no connection left to give.
-const BREATH: Duration = Duration::from_millis(200);
+const RETRY_PERIOD: Duration = Duration::from_millis(200);
 
 /// A connection, and whether it has shown the token.
 struct Guest {
@@ -44,7 +44,7 @@ pub(crate) async fn serve(listener: TcpListener, router: Router, token: String) 
             Err(error) if is_of_the_guest(&error) => continue,
             // Usually too many open files: some will be closed by then.
             Err(_) => {
-                tokio::time::sleep(BREATH).await;
+                tokio::time::sleep(RETRY_PERIOD).await;
                 continue;
             }
         };

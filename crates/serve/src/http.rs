@@ -25,24 +25,24 @@ use tokio::sync::{Semaphore, watch};
 use crate::api::reply;
 use crate::assets::{asset, unpack};
 use crate::backend::Backend;
+use crate::cached_run::CachedRun;
 use crate::connections;
-use crate::diff;
 use crate::guard;
 use crate::history;
+use crate::messages::{Opened, Refused, ServiceOpened, StillLoading};
+use crate::question;
 use crate::reply::Reply;
-use crate::run::Run;
-use crate::runs::{Asked, RunState, Runs};
-use crate::sent::{Opened, Refused, ServiceOpened, StillLoading};
+use crate::runs::{RunLookup, RunState, Runs};
 use crate::service;
 
 /// Ports tried upward from the default before giving up.
-const PORTS: u16 = 100;
+const MAX_PORTS_TRIED: u16 = 100;
 /// How long a request waits for a trace before it is told how far reading is.
-const PATIENCE: Duration = Duration::from_millis(200);
+const MAX_READ_WAIT: Duration = Duration::from_millis(200);
 /// Answers shorter than this are not worth compressing.
-const WORTH_PACKING: usize = 4 << 10;
+const MIN_PACKED_BYTES: usize = 4 << 10;
 /// How often a folder is looked at.
-const WATCH_EVERY: Duration = Duration::from_secs(2);
+const WATCH_PERIOD: Duration = Duration::from_secs(2);
 
 /// How to serve.
 #[derive(Clone, Debug)]
@@ -78,11 +78,11 @@ pub struct Server {
     /// Ctrl-C, listened for since before the address is told to anybody.
     stop: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     address: Address,
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     watch: bool,
 }
 
-struct Shared {
+struct ServerState {
     runs: Arc<Runs>,
     token: String,
     ui: Option<PathBuf>,
@@ -115,7 +115,7 @@ impl Server {
         runs.refresh();
         runs.start_first();
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(ServerState {
             runs,
             token,
             ui: options.ui,
@@ -143,7 +143,7 @@ impl Server {
         let router = Router::new()
             .route("/{token}/api/runs", get(runs))
             .route("/{token}/api/r/{run}/{*what}", get(about_run))
-            .route("/{token}/api/diff", get(about_two))
+            .route("/{token}/api/diff", get(about_sides))
             .route("/{token}/api/history", get(about_baselines))
             .route("/{token}/api/service", get(about_service))
             .route("/{token}/api/service/events", get(service_events))
@@ -177,7 +177,7 @@ async fn listen(host: IpAddr, port: Option<u16>) -> io::Result<TcpListener> {
         return TcpListener::bind((host, port)).await;
     }
     let mut last = None;
-    for port in DEFAULT_PORT..DEFAULT_PORT + PORTS {
+    for port in DEFAULT_PORT..DEFAULT_PORT + MAX_PORTS_TRIED {
         match TcpListener::bind((host, port)).await {
             Err(error) if error.kind() == io::ErrorKind::AddrInUse => last = Some(error),
             result => return result,
@@ -186,9 +186,9 @@ async fn listen(host: IpAddr, port: Option<u16>) -> io::Result<TcpListener> {
     Err(last.unwrap_or_else(|| io::Error::other("no free port")))
 }
 
-async fn watch_for_runs(shared: Arc<Shared>) {
+async fn watch_for_runs(shared: Arc<ServerState>) {
     loop {
-        tokio::time::sleep(WATCH_EVERY).await;
+        tokio::time::sleep(WATCH_PERIOD).await;
         let runs = shared.runs.clone();
         // A look at a folder may hang on a network drive; it must not hold up answers.
         let _ = tokio::task::spawn_blocking(move || runs.refresh()).await;
@@ -222,23 +222,27 @@ fn not_found() -> Response {
 }
 
 /// Paths that start with the token of this server.
-fn is_known(shared: &Shared, token: &str) -> bool {
+fn is_known(shared: &ServerState, token: &str) -> bool {
     guard::same(token, &shared.token)
 }
 
-async fn index(State(shared): State<Arc<Shared>>, Path(token): Path<String>, headers: HeaderMap) -> Response {
+async fn index(
+    State(shared): State<Arc<ServerState>>,
+    Path(token): Path<String>,
+    headers: HeaderMap,
+) -> Response {
     serve_file(&shared, &token, "", &headers)
 }
 
 async fn file(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     Path((token, name)): Path<(String, String)>,
     headers: HeaderMap,
 ) -> Response {
     serve_file(&shared, &token, &name, &headers)
 }
 
-fn serve_file(shared: &Shared, token: &str, name: &str, headers: &HeaderMap) -> Response {
+fn serve_file(shared: &ServerState, token: &str, name: &str, headers: &HeaderMap) -> Response {
     let Some(found) = is_known(shared, token).then(|| asset(name, shared.ui.as_deref())).flatten() else {
         return not_found();
     };
@@ -256,7 +260,7 @@ fn serve_file(shared: &Shared, token: &str, name: &str, headers: &HeaderMap) -> 
 }
 
 async fn runs(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     Path(token): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
@@ -274,7 +278,7 @@ async fn runs(
         watching: shared.watch,
         runs: shared.runs.list(),
         history: backend.histories().is_some(),
-        service: backend.service().map(|hours| ServiceOpened { name: hours.store().name() }),
+        service: backend.service().map(|hours| ServiceOpened { name: hours.dir().name() }),
         problem: shared.runs.problem(),
         report: None,
     };
@@ -282,35 +286,40 @@ async fn runs(
 }
 
 async fn about_run(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     Path((token, run, what)): Path<(String, String, String)>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Response {
     let Some(id) = is_known(&shared, &token).then(|| run.parse().ok()).flatten() else { return not_found() };
     let heavy = ["ask/", "csv/", "flame", "path"].iter().any(|start| what.starts_with(start));
-    let permit = match heavy {
-        // The semaphore is never closed.
-        true => shared.heavy.acquire().await.ok(),
-        false => None,
-    };
-    let pack = takes_gzip(&headers);
-    let runs = shared.runs.clone();
+    let (runs, pack) = (shared.runs.clone(), takes_gzip(&headers));
     let work = move || answer(&runs, id, &what, &query.unwrap_or_default(), pack);
+    let response = worked_out(&shared, heavy, work).await;
+    response.unwrap_or_else(|| failed("this question failed inside Stepscope; the others still work"))
+}
+
+/// What some work comes to; `None` if it fails in a way that it must not.
+async fn worked_out(
+    shared: &ServerState,
+    heavy: bool,
+    work: impl FnOnce() -> Response + Send + 'static,
+) -> Option<Response> {
+    // The semaphore is never closed.
+    let permit = if heavy { shared.heavy.acquire().await.ok() } else { None };
     let response = tokio::task::spawn_blocking(work).await;
     drop(permit);
-    response.unwrap_or_else(|_| {
-        let words = "this question failed inside Stepscope; the others still work";
-        problem(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            &Problem::new(words, "please report it, with the trace if you can"),
-        )
-    })
+    response.ok()
+}
+
+fn failed(words: &str) -> Response {
+    let why = Problem::new(words, "please report it, with the trace if you can");
+    problem(StatusCode::INTERNAL_SERVER_ERROR, &why)
 }
 
 /// Compares two runs: `?a=0&b=1`, several recordings per side, or more than two sides.
-async fn about_two(
-    State(shared): State<Arc<Shared>>,
+async fn about_sides(
+    State(shared): State<Arc<ServerState>>,
     Path(token): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -318,26 +327,18 @@ async fn about_two(
     if !is_known(&shared, &token) {
         return not_found();
     }
-    let permit = shared.heavy.acquire().await.ok();
     let (runs, pack) = (shared.runs.clone(), takes_gzip(&headers));
-    let work = move || match two(&runs, &query.unwrap_or_default()) {
+    let work = move || match compare(&runs, &query.unwrap_or_default()) {
         Ok(reply) => packed(reply, pack),
         Err(response) => *response,
     };
-    let response = tokio::task::spawn_blocking(work).await;
-    drop(permit);
-    response.unwrap_or_else(|_| {
-        let words = "this comparison failed inside Stepscope; everything else still works";
-        problem(
-            StatusCode::INTERNAL_SERVER_ERROR,
-            &Problem::new(words, "please report it, with the traces if you can"),
-        )
-    })
+    let response = worked_out(&shared, true, work).await;
+    response.unwrap_or_else(|| failed("this comparison failed inside Stepscope; everything else still works"))
 }
 
 /// The history of baselines. They grow while the server runs, so nothing is kept.
 async fn about_baselines(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     Path(token): Path<String>,
     RawQuery(query): RawQuery,
 ) -> Response {
@@ -355,12 +356,12 @@ async fn about_baselines(
             Err(why) => problem(StatusCode::BAD_REQUEST, &why),
         },
     };
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| not_found())
+    worked_out(&shared, false, work).await.unwrap_or_else(not_found)
 }
 
 /// The dashboard of a service. It grows while the server runs, so the browser keeps nothing.
 async fn about_service(
-    State(shared): State<Arc<Shared>>,
+    State(shared): State<Arc<ServerState>>,
     Path(token): Path<String>,
     RawQuery(query): RawQuery,
     headers: HeaderMap,
@@ -368,7 +369,6 @@ async fn about_service(
     if !is_known(&shared, &token) {
         return not_found();
     }
-    let permit = shared.heavy.acquire().await.ok();
     let (backend, pack) = (shared.runs.backend.clone(), takes_gzip(&headers));
     let work = move || match backend.service() {
         None => not_found(),
@@ -381,38 +381,41 @@ async fn about_service(
             Err(why) => problem(StatusCode::BAD_REQUEST, &why),
         },
     };
-    let response = tokio::task::spawn_blocking(work).await;
-    drop(permit);
-    response.unwrap_or_else(|_| not_found())
+    worked_out(&shared, true, work).await.unwrap_or_else(not_found)
 }
 
-async fn service_events(State(shared): State<Arc<Shared>>, Path(token): Path<String>) -> Response {
+async fn service_events(State(shared): State<Arc<ServerState>>, Path(token): Path<String>) -> Response {
     if !is_known(&shared, &token) || shared.runs.backend.service().is_none() {
         return not_found();
     }
     service::events(shared.changes.subscribe())
 }
 
-fn two(runs: &Arc<Runs>, query: &str) -> Result<Reply, Box<Response>> {
-    let wrong = |why: &Problem| Box::new(problem(StatusCode::BAD_REQUEST, why));
-    let (sides, options) = diff::sides(query).map_err(|why| wrong(&why))?;
-    let mut of = Vec::new();
-    for ids in &sides {
-        of.push(ids.iter().map(|&id| ready(runs, id)).collect::<Result<Vec<_>, _>>()?);
+fn compare(runs: &Arc<Runs>, query: &str) -> Result<Reply, Box<Response>> {
+    let wrong = |why: Problem| Box::new(problem(StatusCode::BAD_REQUEST, &why));
+    let query = question::parse("diff", query).map_err(wrong)?;
+    let (mut ask, mut sides) = (query.ask, Vec::new());
+    for ids in &query.sides {
+        let side = ids.iter().map(|&id| ready(runs, id)).collect::<Result<Vec<_>, _>>()?;
+        if sides.is_empty() {
+            ask = side[0].settled(&ask);
+        }
+        sides.push(side.iter().map(|run| run.run.clone()).collect());
     }
-    diff::reply(&of, &options).map_err(|why| wrong(&why))
+    let runs = ask.take_sides(&sides);
+    question::object(&ask, &runs).and_then(|object| Reply::json(&object)).map_err(wrong)
 }
 
 /// A run that is in memory, or what to say instead.
-fn ready(runs: &Arc<Runs>, id: u32) -> Result<Arc<Run>, Box<Response>> {
-    Err(Box::new(match runs.get(id, PATIENCE) {
-        Asked::Ready(run) => return Ok(run),
-        Asked::Loading(read, total) => {
+fn ready(runs: &Arc<Runs>, id: u32) -> Result<Arc<CachedRun>, Box<Response>> {
+    Err(Box::new(match runs.get(id, MAX_READ_WAIT) {
+        RunLookup::Ready(run) => return Ok(run),
+        RunLookup::Loading(read, total) => {
             let body = StillLoading { run: id, state: RunState::Loading, read_bytes: read, total_bytes: total };
             as_json(StatusCode::ACCEPTED, &body)
         }
-        Asked::Failed(why) => problem(StatusCode::UNPROCESSABLE_ENTITY, &why),
-        Asked::Unknown => {
+        RunLookup::Failed(why) => problem(StatusCode::UNPROCESSABLE_ENTITY, &why),
+        RunLookup::Unknown => {
             let gone = Problem::new("this run is no longer here", "choose another one at the top");
             problem(StatusCode::NOT_FOUND, &gone)
         }
@@ -432,7 +435,7 @@ fn answer(runs: &Arc<Runs>, id: u32, what: &str, query: &str, pack: bool) -> Res
 }
 
 fn packed(reply: Reply, pack: bool) -> Response {
-    let mut response = match pack && reply.body.len() > WORTH_PACKING {
+    let mut response = match pack && reply.body.len() > MIN_PACKED_BYTES {
         false => Body::from(reply.body).into_response(),
         true => {
             let mut gz = GzEncoder::new(Vec::with_capacity(reply.body.len() / 3), Compression::fast());

@@ -7,21 +7,20 @@
 mod api;
 mod assets;
 mod backend;
+mod cached_run;
 mod connections;
-mod diff;
 mod guard;
 mod history;
 mod http;
 mod memory;
+mod messages;
+mod pages;
 mod path;
 mod question;
 mod reply;
 mod report;
-mod run;
 mod runs;
-mod sent;
 mod service;
-mod shown;
 mod source;
 mod source_files;
 #[cfg(test)]
@@ -29,8 +28,8 @@ mod wire;
 
 pub use assets::has_ui;
 pub use backend::{
-    Backend, BaselineListed, Found, Histories, HistoryChange, HistoryPoint, Loading, MetricHistory,
+    Backend, BaselineListed, Histories, HistoryChange, HistoryPoint, MetricHistory, PendingRun, RunFile,
 };
 pub use http::{Address, Server, ServerOptions};
-pub use report::{Compared, Report, ReportOptions, comparison_report, report, service_report};
+pub use report::{ComparedSides, Report, ReportOptions, comparison_report, report, service_report};
 pub use source_files::{SourceFiles, SourceText};

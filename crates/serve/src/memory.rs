@@ -3,23 +3,21 @@
 use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::places::Places;
 use stepscope_analyse::views::memory::picture::Frame;
-use stepscope_analyse::views::memory::{Axis, MemoryView, PictureQuery, Stacked};
+use stepscope_analyse::views::memory::{MemoryAxis, MemoryView, PictureQuery, Stacked};
 use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
+use crate::cached_run::CachedRun;
 use crate::question::{number, pairs};
 use crate::reply::Reply;
-use crate::run::Run;
 
 /// What is asked about, of what the page may say.
-struct Asked {
+struct MemoryQuery {
     picture: PictureQuery,
     state: u32,
     id: u32,
 }
-
-/// Answers `memory/…`.
-pub(crate) fn memory(run: &Run, what: &str, query: &str) -> Option<Result<Reply, Problem>> {
+pub(crate) fn memory(run: &CachedRun, what: &str, query: &str) -> Option<Result<Reply, Problem>> {
     let answer = match what {
         "about" => about,
         "picture" => picture,
@@ -32,12 +30,12 @@ pub(crate) fn memory(run: &Run, what: &str, query: &str) -> Option<Result<Reply,
     let Some(((snapshot, histories), view)) = run.run.snapshot().zip(run.run.memory_view()) else {
         return Some(Err(none()));
     };
-    let of = Of { view, snapshot, histories, places: run.run.places() };
+    let of = SnapshotView { view, snapshot, histories, places: run.run.places() };
     Some(asked(query).and_then(|asked| answer(&of, &asked)))
 }
 
 /// What questions are about.
-struct Of<'a> {
+struct SnapshotView<'a> {
     view: &'a MemoryView,
     snapshot: &'a Snapshot,
     histories: &'a [History],
@@ -50,26 +48,26 @@ fn no_device() -> Problem {
     Problem::new("the snapshot has no such device or allocation", "choose one of those that the page lists")
 }
 
-fn about(of: &Of<'_>, _: &Asked) -> Answer {
+fn about(of: &SnapshotView<'_>, _: &MemoryQuery) -> Answer {
     Reply::json(&of.view.about(of.histories))
 }
 
-fn picture(of: &Of<'_>, asked: &Asked) -> Answer {
+fn picture(of: &SnapshotView<'_>, asked: &MemoryQuery) -> Answer {
     let body = of.view.picture(of.histories, &asked.picture).ok_or_else(no_device)?;
     Ok(Reply { body, kind: "application/octet-stream" })
 }
 
-fn state(of: &Of<'_>, asked: &Asked) -> Answer {
+fn state(of: &SnapshotView<'_>, asked: &MemoryQuery) -> Answer {
     let found = of.view.instant((of.snapshot, of.histories), asked.picture.device, asked.state);
     Reply::json(&found.ok_or_else(no_device)?)
 }
 
-fn flame(of: &Of<'_>, asked: &Asked) -> Answer {
+fn flame(of: &SnapshotView<'_>, asked: &MemoryQuery) -> Answer {
     let found = of.view.flame(of.histories, of.places, asked.picture.device, asked.state);
     Reply::json(&found.ok_or_else(no_device)?)
 }
 
-fn allocation(of: &Of<'_>, asked: &Asked) -> Answer {
+fn allocation(of: &SnapshotView<'_>, asked: &MemoryQuery) -> Answer {
     let (recorded, device) = ((of.snapshot, of.histories), asked.picture.device);
     let found = match asked.picture.stacked {
         Stacked::Segments => of.view.segment(recorded, device, asked.id),
@@ -78,11 +76,11 @@ fn allocation(of: &Of<'_>, asked: &Asked) -> Answer {
     Reply::json(&found.ok_or_else(no_device)?)
 }
 
-fn asked(query: &str) -> Result<Asked, Problem> {
+fn asked(query: &str) -> Result<MemoryQuery, Problem> {
     let mut picture = PictureQuery {
         device: 0,
         stacked: Stacked::Allocations,
-        axis: Axis::Entry,
+        axis: MemoryAxis::Entry,
         from: 0.0,
         to: 1.0,
         columns: 1_000,
@@ -96,7 +94,7 @@ fn asked(query: &str) -> Result<Asked, Problem> {
             "device" => picture.device = number(&key, &value)?,
             "pool" => picture.stacked = pool(&value)?,
             "of" if value == "segments" => picture.stacked = Stacked::Segments,
-            "axis" if value == "time" => picture.axis = Axis::Time,
+            "axis" if value == "time" => picture.axis = MemoryAxis::Time,
             "from" => picture.from = real()?,
             "to" => picture.to = real()?,
             "columns" => picture.columns = number(&key, &value)?,
@@ -108,7 +106,7 @@ fn asked(query: &str) -> Result<Asked, Problem> {
             _ => {}
         }
     }
-    Ok(Asked { picture, state, id })
+    Ok(MemoryQuery { picture, state, id })
 }
 
 /// `0.1` as a pool.

@@ -3,7 +3,7 @@
 //! What does not fit the size asked for is left out from the least needed on: first the details of short slices, then the
 //! slices themselves, which become buckets that say how many they hold. The page says so.
 
-mod compared;
+mod comparison;
 mod html;
 mod memory;
 mod pack;
@@ -19,15 +19,15 @@ use stepscope_ask::QUESTIONS;
 use stepscope_ground::Problem;
 
 use crate::api::reply;
-use crate::run::Run;
+use crate::cached_run::CachedRun;
+use crate::messages::{Opened, ReportMade};
 use crate::runs::Listed;
-use crate::sent::{Opened, ReportMade};
 use crate::source::{largest_files, source};
 use crate::source_files::SourceFiles;
-use pack::{Packed, pack};
+use pack::{Section, pack};
 use redact::redact;
 
-pub use compared::{Compared, comparison_report};
+pub use comparison::{ComparedSides, comparison_report};
 pub use service::service_report;
 
 /// What a report is made of.
@@ -90,12 +90,12 @@ fn of_run(
     run: Arc<stepscope_analyse::run::Run>,
     options: &ReportOptions,
     mut room: usize,
-) -> Result<(Vec<Packed>, Vec<String>), Problem> {
+) -> Result<(Vec<Section>, Vec<String>), Problem> {
     let sources = if options.redact { SourceFiles::default() } else { options.sources.clone() };
-    let run = Run::new(run, sources, options.thresholds.clone());
+    let run = CachedRun::new(run, sources, options.thresholds.clone());
     let (mut sections, mut left_out) = answers(&run, options.redact, (room as f64 * FOR_ANSWERS) as usize)?;
     room = room.saturating_sub(size(&sections));
-    let mut add = |more: Vec<Packed>| {
+    let mut add = |more: Vec<Section>| {
         let taken = size(&more);
         sections.extend(more);
         taken
@@ -123,7 +123,7 @@ fn of_run(
 /// The page around the sections of its runs.
 fn finished(
     page: &html::Bundle,
-    mut sections: Vec<Packed>,
+    mut sections: Vec<Section>,
     labels: &[&str],
     left_out: Vec<String>,
     options: &ReportOptions,
@@ -148,12 +148,12 @@ fn finished(
     Ok(Report { html, left_out })
 }
 
-fn size(sections: &[Packed]) -> usize {
+fn size(sections: &[Section]) -> usize {
     sections.iter().map(|section| section.bytes.len()).sum()
 }
 
 /// Every answer but slices, with as many rows as fit, and what was left out.
-fn answers(run: &Run, redacted: bool, room: usize) -> Result<(Vec<Packed>, Vec<String>), Problem> {
+fn answers(run: &CachedRun, redacted: bool, room: usize) -> Result<(Vec<Section>, Vec<String>), Problem> {
     let mut tries = MAX_ROWS.iter().peekable();
     loop {
         let most_rows = tries.next().copied().unwrap_or_default();
@@ -204,7 +204,7 @@ fn cut_tables(cut: &[CutTable], most_rows: usize) -> Vec<String> {
 
 /// The files in which most of the time was spent, with their source if it can be read and is short. All are one section: a
 /// file's name may be anything, and the names of sections are markup.
-fn source_files(run: &Run) -> Result<Packed, Problem> {
+fn source_files(run: &CachedRun) -> Result<Section, Problem> {
     let mut files = serde_json::Map::new();
     for file in largest_files(&run.run, MAX_SOURCES) {
         let value = serde_json::to_value(source(&run.run, &run.sources, &file)?).unwrap_or_default();
@@ -223,12 +223,12 @@ struct CutTable {
 
 /// A command's whole answer; none where the command has nothing to say about this trace.
 fn answer(
-    run: &Run,
+    run: &CachedRun,
     asked: &str,
     redacted: bool,
     most_rows: usize,
     cut: &mut Vec<CutTable>,
-) -> Result<Option<Packed>, Problem> {
+) -> Result<Option<Section>, Problem> {
     let (command, query) = asked.split_once('?').unwrap_or((asked, ""));
     let path = format!("ask/{command}");
     let all_rows = format!("{query}{}top=0", if query.is_empty() { "" } else { "&" });
@@ -251,7 +251,7 @@ fn answer(
 }
 
 /// What the server would answer.
-fn value_of(run: &Run, path: &str, query: &str, redacted: bool) -> Result<Value, Problem> {
+fn value_of(run: &CachedRun, path: &str, query: &str, redacted: bool) -> Result<Value, Problem> {
     let unknown = || Problem::new(format!("there is no answer to {path}"), "");
     let reply = reply(run, path, query).ok_or_else(unknown)??;
     let broken = |e: serde_json::Error| Problem::new(format!("{path} is not JSON: {e}"), "");

@@ -9,14 +9,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_ground::Problem;
 
-use crate::backend::{Backend, Found};
-use crate::run::Run;
+use crate::backend::{Backend, RunFile};
+use crate::cached_run::CachedRun;
 
 /// Traces kept in memory; the one unused for longest makes room.
-pub(crate) const KEPT_RUNS: usize = 6;
+pub(crate) const MAX_CACHED_RUNS: usize = 6;
 
 /// Versions of growing runs that a page may still be looking at.
-const KEPT_VERSIONS: usize = 3;
+const MAX_OLD_VERSIONS: usize = 3;
 
 /// All runs, shared by every request.
 pub(crate) struct Runs {
@@ -37,7 +37,7 @@ struct Inner {
 
 struct Entry {
     id: u32,
-    found: Found,
+    found: RunFile,
     state: State,
     used: Instant,
 }
@@ -46,7 +46,7 @@ struct Entry {
 enum State {
     Waiting,
     Loading(Arc<dyn Fn() -> (u64, u64) + Send + Sync>),
-    Ready(Arc<Run>),
+    Ready(Arc<CachedRun>),
     Failed(Problem),
 }
 
@@ -83,8 +83,8 @@ pub(crate) enum RunState {
 }
 
 /// What came of asking for a run.
-pub(crate) enum Asked {
-    Ready(Arc<Run>),
+pub(crate) enum RunLookup {
+    Ready(Arc<CachedRun>),
     /// Stored bytes read and in all.
     Loading(u64, u64),
     Failed(Problem),
@@ -129,7 +129,7 @@ impl Runs {
             };
             inner.list.push(entry);
         }
-        while inner.outgrown.len() > KEPT_VERSIONS {
+        while inner.outgrown.len() > MAX_OLD_VERSIONS {
             inner.outgrown.pop_front();
         }
     }
@@ -157,21 +157,21 @@ impl Runs {
     }
 
     /// A run, read first if it is not in memory; waits for that for a while.
-    pub(crate) fn get(self: &Arc<Self>, id: u32, patience: Duration) -> Asked {
+    pub(crate) fn get(self: &Arc<Self>, id: u32, patience: Duration) -> RunLookup {
         let until = Instant::now() + patience;
         let mut inner = self.lock();
         loop {
-            let Some(entry) = inner.entry(id) else { return Asked::Unknown };
+            let Some(entry) = inner.entry(id) else { return RunLookup::Unknown };
             entry.used = Instant::now();
             match &entry.state {
-                State::Ready(run) => return Asked::Ready(run.clone()),
-                State::Failed(problem) => return Asked::Failed(problem.clone()),
+                State::Ready(run) => return RunLookup::Ready(run.clone()),
+                State::Failed(problem) => return RunLookup::Failed(problem.clone()),
                 State::Waiting => self.start(entry),
                 State::Loading(progress) => {
                     let left = until.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         let (read, total) = progress();
-                        return Asked::Loading(read, total);
+                        return RunLookup::Loading(read, total);
                     }
                     inner = self.changed.wait_timeout(inner, left).unwrap_or_else(PoisonError::into_inner).0;
                 }
@@ -186,8 +186,8 @@ impl Runs {
         let (sources, thresholds) = (self.backend.sources(), self.backend.thresholds());
         std::thread::spawn(move || {
             let read = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-                let run = stepscope_analyse::run::Run::of_document;
-                (loading.read)().map(|document| Run::new(Arc::new(run(document)), sources, thresholds))
+                let run = stepscope_analyse::run::Run::from_document;
+                (loading.read)().map(|document| CachedRun::new(Arc::new(run(document)), sources, thresholds))
             }));
             let state = match read {
                 Ok(Ok(run)) => State::Ready(Arc::new(run)),
@@ -208,7 +208,7 @@ impl Runs {
         }
         let ready = |entry: &&mut Entry| matches!(entry.state, State::Ready(_)) && entry.id != id;
         let in_memory = inner.list.iter_mut().filter(ready).count();
-        if in_memory >= KEPT_RUNS
+        if in_memory >= MAX_CACHED_RUNS
             && let Some(oldest) = inner.list.iter_mut().filter(ready).min_by_key(|entry| entry.used)
         {
             oldest.state = State::Waiting;

@@ -9,9 +9,9 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use stepscope_ground::Problem;
-use stepscope_ground::moment::now_ns;
-use stepscope_production::dashboard::ServiceDashboard;
-use stepscope_production::{Hours, Period};
+use stepscope_ground::utc::now_ns;
+use stepscope_service::dashboard::ServiceDashboard;
+use stepscope_service::{Hours, Period};
 use tokio::sync::watch;
 
 use crate::backend::Backend;
@@ -52,7 +52,7 @@ pub(crate) async fn watch_directory(backend: Arc<dyn Backend>, changes: Arc<watc
         }
         let backend = backend.clone();
         // A look may hang on a network drive.
-        let look = move || backend.service().and_then(|hours| hours.store().changed_ns());
+        let look = move || backend.service().and_then(|hours| hours.dir().changed_ns());
         if let Ok(Some(changed)) = tokio::task::spawn_blocking(look).await {
             changes.send_if_modified(|known| std::mem::replace(known, changed) != changed);
         }

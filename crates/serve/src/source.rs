@@ -12,7 +12,7 @@ use stepscope_analyse::tables::code::CodeBy;
 use stepscope_analyse::tables::functions::{AmountUnit, functions, value_of};
 use stepscope_analyse::tables::lines::lines;
 use stepscope_ground::Problem;
-use stepscope_model::{LineIs, Profile};
+use stepscope_model::{LineIs, Profile, Program};
 
 use crate::source_files::SourceFiles;
 
@@ -128,8 +128,8 @@ pub(crate) fn source(run: &Run, files: &SourceFiles, asked: &str) -> Result<Sour
 /// The file that compiled programs call this, and the time of their instructions by its lines.
 fn of_programs(run: &Run, asked: &str) -> Option<(String, Vec<LineOfSource>)> {
     let trace = run.trace();
-    let sources = || trace.programs().iter().flat_map(|p| &p.instructions).filter_map(|i| i.source.as_ref());
-    let file = sources().find(|source| source.file == asked)?.file.clone();
+    let mut sources = trace.programs().iter().flat_map(Program::instructions).filter_map(|i| i.source);
+    let file = sources.find(|source| source.file == asked)?.file.to_owned();
     let query = InstructionsQuery {
         selection: run.narrowed(),
         by: InstructionsBy::Line,

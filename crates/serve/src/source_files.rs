@@ -14,11 +14,11 @@ pub struct SourceText {
 }
 
 /// Reads a source file; given the path of the run that names it and its name there.
-type Read = dyn Fn(&str, &str) -> Option<SourceText> + Send + Sync;
+type ReadSource = dyn Fn(&str, &str) -> Option<SourceText> + Send + Sync;
 
 /// Reads source files. By default there are none.
 #[derive(Clone, Default)]
-pub struct SourceFiles(Option<Arc<Read>>);
+pub struct SourceFiles(Option<Arc<ReadSource>>);
 
 impl SourceFiles {
     /// Files that this finds.

@@ -15,19 +15,20 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 use stepscope_analyse::views::flame::Flame;
 use stepscope_analyse::views::memory::{AllocationDetails, Instant, MemoryAbout, PictureHead};
-use stepscope_analyse::views::timeline::{Area, Details, Hits, Layout};
+use stepscope_analyse::views::timeline::{Area, CATEGORIES, Details, Hits, Layout};
 use stepscope_ask::write::{self, AnswerFrame};
-use stepscope_ask::{DIFF, Form, MemberKind, QUESTIONS, Question, answer};
-use stepscope_production::dashboard::ServiceDashboard;
+use stepscope_ask::{Form, MemberKind, QUESTIONS, answer};
+use stepscope_service::dashboard::ServiceDashboard;
+use stepscope_service::thresholds::{FAST_BURN_TIMES, SLOW_BURN_TIMES};
 
 use self::conforms::misfit;
 use self::examples::{asked, profiles, traces};
 use self::typescript::{comment, declaration, key, list, typescript};
 use crate::api::reply;
 use crate::backend::{BaselineListed, MetricHistory};
-use crate::run::Run;
+use crate::cached_run::CachedRun;
+use crate::messages::{Counters, Names, Opened, PathPieces, Refused, ReportMade, ShownPages, StillLoading};
 use crate::runs::Listed;
-use crate::sent::{Counters, Names, Opened, PathPieces, Refused, ReportMade, ShownPages, StillLoading};
 use crate::source::SourceFile;
 use crate::source_files::SourceFiles;
 
@@ -38,10 +39,6 @@ fn root() -> PathBuf {
 /// Schemas of what is written, not of what could be read.
 fn generator() -> SchemaGenerator {
     SchemaSettings::default().for_serialize().into_generator()
-}
-
-fn questions() -> impl Iterator<Item = &'static Question> {
-    QUESTIONS.iter().copied().chain([&DIFF])
 }
 
 /// Every type that the page is sent outside of answers.
@@ -89,7 +86,7 @@ fn generated() -> String {
     let mut generator = generator();
     declare_all(&mut generator);
     let mut answers: BTreeMap<&str, String> = BTreeMap::new();
-    for question in questions() {
+    for question in QUESTIONS {
         for form in question.forms {
             let known = answers.insert(form.name, interface(form, question.name, &mut generator));
             assert!(known.is_none(), "two forms are called alike: {}", form.name);
@@ -115,11 +112,38 @@ fn generated() -> String {
         let _ = write!(text, "\n{answer}");
     }
     text.push_str("\n/** The forms of answers, by question. */\nexport interface Answers {\n");
-    for question in questions() {
+    for question in QUESTIONS {
         let forms: Vec<&str> = question.forms.iter().map(|form| form.name).collect();
         let _ = writeln!(text, "  {}: {};", key(question.name), forms.join(" | "));
     }
-    text + "}\n"
+    text + "}\n" + &constants()
+}
+
+/// Lists and thresholds that the page goes by as well.
+fn constants() -> String {
+    let mut text = String::from(
+        "\n/** How questions group their rows, the default first. */\nexport const GROUPINGS = {\n",
+    );
+    for question in QUESTIONS.iter().filter(|question| !question.by.is_empty()) {
+        let _ = writeln!(text, "  {}: {:?},", key(question.name), question.by);
+    }
+    let reported = |question: &&stepscope_ask::Question| question.report_by.unwrap_or_default().iter();
+    let flags: Vec<&str> = QUESTIONS
+        .iter()
+        .flat_map(|question| reported(question).filter(|word| !question.by.contains(word)).copied())
+        .collect();
+    let _ = write!(
+        text,
+        "}} as const;\n\n\
+         /** Flags whose answers a report may hold beside the plain one. */\n\
+         export const REPORT_FLAGS: readonly string[] = {flags:?};\n\n\
+         /** What the categories of slices are called, by number. */\n\
+         export const CATEGORIES = {CATEGORIES:?} as const;\n\n\
+         /** An error budget that burns so many times too fast alerts at once, or soon. */\n\
+         export const FAST_BURN_TIMES = {FAST_BURN_TIMES};\n\
+         export const SLOW_BURN_TIMES = {SLOW_BURN_TIMES};\n"
+    );
+    text
 }
 
 #[test]
@@ -161,7 +185,7 @@ fn answers_are_what_their_forms_say() {
     let mut generator = generator();
     let mut seen: BTreeSet<&str> = BTreeSet::new();
     for runs in [traces(), profiles()] {
-        for question in questions() {
+        for question in QUESTIONS {
             for (what, ask, asked) in asked(question, &runs) {
                 // Some questions have no answer about a trace without a device, and some flags none about a trace.
                 let Ok(found) = answer(&ask, &asked) else { continue };
@@ -174,7 +198,8 @@ fn answers_are_what_their_forms_say() {
             }
         }
     }
-    let unseen: Vec<&str> = questions()
+    let unseen: Vec<&str> = QUESTIONS
+        .iter()
         .flat_map(|question| question.forms)
         .map(|form| form.name)
         .filter(|name| !seen.contains(name))
@@ -183,7 +208,7 @@ fn answers_are_what_their_forms_say() {
 }
 
 /// Holds what an endpoint sends against the type that the page takes it for.
-fn check_reply<T: JsonSchema>(run: &Run, path: &str, query: &str) -> bool {
+fn check_reply<T: JsonSchema>(run: &CachedRun, path: &str, query: &str) -> bool {
     let Some(Ok(reply)) = reply(run, path, query) else { return false };
     let body = match path {
         // A picture begins with the length of its head.
@@ -212,7 +237,7 @@ fn endpoints_send_what_their_types_say() {
             let named = profile.stacks.frames().map(|(_, frame)| profile.stacks.text(frame.file));
             named.filter(|name| !name.is_empty()).map(str::to_owned).next()
         });
-        let run = Run::new(run, SourceFiles::default(), Arc::default());
+        let run = CachedRun::new(run, SourceFiles::default(), Arc::default());
         let mut note = |path, answered| *sent.entry(path).or_default() |= answered;
         note("timeline", check_reply::<Layout>(&run, "timeline", ""));
         note("names", check_reply::<Names<'_>>(&run, "names", "ids=0"));

@@ -1,9 +1,8 @@
-//! The device calls an operator can make: launches, copies, fills and bare runtime calls.
+//! The device calls an operator can make: launches, copies, memsets and bare runtime calls.
 
 /// What a device activity is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
-    /// A kernel.
     Kernel,
     /// A copy between memories.
     Memcpy,

@@ -1,11 +1,11 @@
-//! The device's side of the file: kernels, copies, fills, and named ranges.
+//! The device's side of the file: kernels, copies, memsets, and named ranges.
 
 use crate::calls::Activity;
 use crate::event::{CallEvent, DeviceSide, SPAN_NAMES, Span};
 use crate::writer::Writer;
 use std::io::{self, Write};
 
-/// Multiprocessors of the device, for the occupancy figures.
+/// Multiprocessors of the device, for occupancy.
 const PROCESSORS: u64 = 132;
 
 impl<W: Write> Writer<W> {

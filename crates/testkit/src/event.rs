@@ -77,13 +77,12 @@ pub(crate) struct FrameEvent {
 /// The name of a Python frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Frame {
-    /// The name as it stands.
+    /// The name as it is.
     Plain(&'static str),
     /// `nn.Module: class_number`.
     Module(&'static str, u64),
     /// `file(line): forward`.
     Forward(&'static str),
-    /// A built-in function.
     Native(&'static str),
 }
 
@@ -119,9 +118,7 @@ pub(crate) trait Sink {
     fn op(&mut self, event: &OpEvent) -> io::Result<()>;
     /// A change of device memory.
     fn memory(&mut self, event: &MemoryEvent) -> io::Result<()>;
-    /// A device call.
     fn call(&mut self, event: &CallEvent) -> io::Result<()>;
-    /// A Python frame.
     fn frame(&mut self, event: &FrameEvent) -> io::Result<()>;
     /// A named range of step number `step`, opened before what lies in it.
     fn span(&mut self, step: u64, which: usize, span: &Span) -> io::Result<()>;

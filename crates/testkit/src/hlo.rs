@@ -10,9 +10,7 @@ use crate::xplane::{Event, Plane, Stat, space};
 pub struct Instruction<'a> {
     /// Its number, from 1.
     pub id: u64,
-    /// Its name.
     pub name: &'a str,
-    /// What it does.
     pub opcode: &'a str,
     /// The sizes of its result, of floats.
     pub dims: &'a [u64],
@@ -98,9 +96,7 @@ pub fn module(name: &str, computations: &[Vec<u8>], schedule: (u64, &[u64])) -> 
 /// A buffer of a program: its number, size and instruction, and whether it is an argument or a result.
 #[derive(Copy, Clone, Debug)]
 pub struct Buffer {
-    /// Its number.
     pub id: u64,
-    /// Its size.
     pub bytes: u64,
     /// The number of the instruction that fills it.
     pub instruction: u64,

@@ -5,8 +5,8 @@
 
 use stepscope_model::{Kind, PointKind};
 
-use crate::run::{Point, Run, Sink, Slice};
-use crate::written::Written;
+use crate::run_builder::{Point, RunBuilder, Sink, Slice};
+use crate::trace_text::TraceText;
 
 /// A shape of files: of any size, made of slices.
 #[derive(Copy, Clone)]
@@ -18,15 +18,15 @@ pub struct Shape {
 
 impl Shape {
     /// A run of about `n` events of this shape.
-    pub fn run(&self, n: usize) -> Run {
-        let mut run = Run::new();
+    pub fn run(&self, n: usize) -> RunBuilder {
+        let mut run = RunBuilder::new();
         (self.fill)(n as i64, &mut run);
         run
     }
 
     /// The same as the text of a file.
     pub fn text(&self, n: usize) -> String {
-        let mut text = Written::default();
+        let mut text = TraceText::default();
         (self.fill)(n as i64, &mut text);
         text.finish()
     }

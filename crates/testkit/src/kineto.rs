@@ -155,7 +155,6 @@ impl Synth {
     }
 }
 
-/// A metadata event.
 fn meta(name: &str, pid: u64, tid: u64, key: &str, value: &str) -> (char, &'static str, String) {
     let at = micros(START_NS);
     let line = format!(

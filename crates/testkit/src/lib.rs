@@ -1,11 +1,11 @@
 //! Traces for tests and benchmarks; a development crate that is never shipped.
 //!
-//! [`Run`] puts a trace together slice by slice, for answers worked out on paper. [`hostile::SHAPES`] are traces of any
+//! [`RunBuilder`] puts a trace together slice by slice, for answers worked out on paper. [`hostile::SHAPES`] are traces of any
 //! size in which something grows that is usually small.
 //!
 //! [`Synth`] writes a PyTorch/Kineto trace of any size as text, streamed to any [`std::io::Write`].
 //! The same settings and seed always give the same bytes, and the [`Summary`] that comes back
-//! holds the figures a reader of that trace must arrive at.
+//! holds the numbers a reader of that trace must arrive at.
 //!
 //! ```
 //! use stepscope_testkit::Synth;
@@ -31,20 +31,20 @@ mod kineto;
 mod machine;
 mod optree;
 mod rng;
-mod run;
+mod run_builder;
 mod sim;
 mod summary;
 mod synth;
 mod text;
+mod trace_text;
 mod workload;
 mod writer;
-mod written;
 pub mod xplane;
 
 #[cfg(test)]
 mod tests;
 
-pub use run::{HOST_PROCESS, Point, Run, Sink, Slice, Value};
+pub use run_builder::{HOST_PROCESS, Point, RunBuilder, Sink, Slice, Value};
 pub use summary::{NameTotals, OpTotals, StepTruth, Summary};
 pub use synth::Synth;
-pub use written::Written;
+pub use trace_text::TraceText;

@@ -38,17 +38,14 @@ pub struct StepTruth {
 pub struct Summary {
     /// Objects in `traceEvents`.
     pub events: u64,
-    /// Bytes of text.
     pub bytes: u64,
     /// Events by phase (`X`, `i`, `s`, `f`, `M`) and category (empty where there is none).
     pub by_kind: BTreeMap<(char, &'static str), u64>,
-    /// Number of kernels.
     pub kernels: u64,
     /// Total time of all kernels.
     pub kernel_ns: u64,
-    /// Kernels by name.
     pub kernels_by_name: BTreeMap<&'static str, NameTotals>,
-    /// Kernels, copies and fills by stream; on one stream they never overlap.
+    /// Kernels, copies and memsets by stream; on one stream they never overlap.
     pub streams: BTreeMap<u64, NameTotals>,
     /// Bytes moved by copies.
     pub copied_bytes: u64,

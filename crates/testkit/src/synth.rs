@@ -42,7 +42,6 @@ pub(crate) struct StepPlan {
 pub(crate) struct Plan {
     /// Metadata events at the end.
     pub(crate) tail: u64,
-    /// Number of steps.
     pub(crate) steps: u64,
     /// Operators outside of any step, where there is no room for one.
     pub(crate) loose: u64,

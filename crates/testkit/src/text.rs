@@ -27,7 +27,7 @@ impl<W: Write> Text<W> {
         self.hand_on()
     }
 
-    /// Hands on what is left, and gives the number of bytes in all.
+    /// Hands on what is left, and gives the number of bytes in total.
     pub(crate) fn finish(mut self) -> io::Result<u64> {
         self.hand_on()?;
         self.out.flush()?;
@@ -41,7 +41,7 @@ impl<W: Write> Text<W> {
         Ok(())
     }
 
-    /// Adds text as it stands.
+    /// Adds text as it is.
     pub(crate) fn raw(&mut self, text: &str) -> &mut Self {
         self.buffer.extend_from_slice(text.as_bytes());
         self

@@ -17,7 +17,6 @@ pub(crate) enum Section {
     Ops(Thread),
     /// Memory changes of a thread.
     Memory(Thread),
-    /// Python frames.
     Frames,
     /// Runtime calls and device activities.
     Device,

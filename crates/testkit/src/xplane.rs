@@ -5,15 +5,11 @@ use stepscope_ground::protobuf::Put;
 /// A value of a stat.
 #[derive(Clone, Debug)]
 pub enum Stat {
-    /// A signed number.
     Int(i64),
-    /// An unsigned number.
     Unsigned(u64),
     /// A number with a point.
     Float(f64),
-    /// A text.
     Text(String),
-    /// A message.
     Bytes(Vec<u8>),
     /// A text that is written once, among the names of stats.
     Shared(String),

@@ -1,7 +1,7 @@
 //! The account of time: every nanosecond of every step on every device has exactly one cause.
 //!
 //! While a device works, the cause is the work: a moment goes to computing kernels first, then communication,
-//! copies and fills. While it is idle, the cause is the reason why the next work had not begun (see
+//! copies and memsets. While it is idle, the cause is the reason why the next work had not begun (see
 //! [`crate::causes::idle`]). So the causes of a step add up to its wall time exactly, on each device.
 
 use std::fmt;
@@ -124,7 +124,7 @@ pub struct AccountRow {
 /// are looked at, so that many devices and many steps cost their sum and not their product.
 #[derive(Clone, Default)]
 pub struct Account {
-    /// Sums over the steps that are not partial (over all, if all are), a row a device.
+    /// Sums over the steps that are not partial (over all, if all are), one row per device.
     pub devices: Vec<AccountRow>,
     /// Which of the devices that rows are made from each of them is.
     places: Vec<usize>,
@@ -135,14 +135,14 @@ pub struct Account {
 struct Rows {
     /// Number, window, and whether it is partial.
     steps: Vec<(i64, (Ns, Ns), bool)>,
-    devices: Vec<OfDevice>,
+    devices: Vec<AccountedTime>,
     idle: Idle,
     /// The host's time, wherever steps begin and end.
     sums: OnceLock<HostSums>,
 }
 
 /// One device's work and the stretches without, or the main thread's time where there is no device.
-enum OfDevice {
+enum AccountedTime {
     Device { busy: [Measured; 4], dry: Range<usize> },
     Host(Option<LaneId>),
 }
@@ -152,10 +152,16 @@ pub fn account(trace: &Trace, steps: &Steps) -> Account {
     let host = HostTime::new(trace);
     let streams = streams(trace);
     let gaps = idle(trace, &host, &streams, &steps.windows());
-    of(trace, steps, &host, &streams, &gaps)
+    compute(trace, steps, &host, &streams, &gaps)
 }
 
-pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Stream], gaps: &Idle) -> Account {
+pub(crate) fn compute(
+    trace: &Trace,
+    steps: &Steps,
+    host: &HostTime,
+    streams: &[Stream],
+    gaps: &Idle,
+) -> Account {
     let all_partial = steps.steps.iter().all(|s| s.partial);
     let counted = Windows::new(&steps.windows(), |step| all_partial || !steps.steps[step].partial);
     let sums = HostSums::new(host, Some(counted.clone()));
@@ -180,7 +186,7 @@ pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Strea
         }
         gaps.add_in(dry, &counted, &sums, &mut by);
         devices.push(row(device.as_int(), by));
-        rows.devices.push(OfDevice::Device { busy: busy.map(Intervals::measured), dry: dry.clone() });
+        rows.devices.push(AccountedTime::Device { busy: busy.map(Intervals::measured), dry: dry.clone() });
     }
     if streams.is_empty() {
         let mut by = ByCause::default();
@@ -189,7 +195,7 @@ pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Strea
             None => by.add(Cause::Host(Activity::Unrecorded), signed(sums.length((Ns::MIN, Ns::MAX)))),
         }
         devices.push(row(None, by));
-        rows.devices.push(OfDevice::Host(host.main()));
+        rows.devices.push(AccountedTime::Host(host.main()));
     }
     Account { places: (0..devices.len()).collect(), devices, rows: Some(Arc::new(rows)) }
 }
@@ -225,14 +231,14 @@ impl Rows {
         let mut causes = ByCause::default();
         let sums = self.sums.get_or_init(|| HostSums::new(self.idle.host(), None));
         match &self.devices[place] {
-            OfDevice::Device { busy, dry } => {
+            AccountedTime::Device { busy, dry } => {
                 for (at, set) in busy.iter().enumerate() {
                     causes.0[at] = set.length_in(window).0;
                 }
                 self.idle.add_window(dry, window, sums, &mut causes);
             }
-            OfDevice::Host(Some(lane)) => add_host(&mut causes, &sums.doing(*lane, window)),
-            OfDevice::Host(None) => causes.add(Cause::Host(Activity::Unrecorded), (window.1 - window.0).0),
+            AccountedTime::Host(Some(lane)) => add_host(&mut causes, &sums.doing(*lane, window)),
+            AccountedTime::Host(None) => causes.add(Cause::Host(Activity::Unrecorded), (window.1 - window.0).0),
         }
         AccountRow { step: number, device, wall_ns: (window.1 - window.0).0, partial, causes }
     }
@@ -242,7 +248,7 @@ impl Rows {
         let of_device = &self.devices[place];
         let mut at = 0;
         std::iter::from_fn(move || {
-            let OfDevice::Device { busy, .. } = of_device else {
+            let AccountedTime::Device { busy, .. } = of_device else {
                 at += 1;
                 return (at <= self.steps.len()).then(|| at - 1);
             };
@@ -265,7 +271,7 @@ impl Rows {
 }
 
 impl Account {
-    /// How many rows there are: a row a device and step.
+    /// How many rows there are: one per device and step.
     pub fn row_count(&self) -> usize {
         self.devices.len().saturating_mul(self.step_count())
     }
@@ -282,7 +288,7 @@ impl Account {
         if complete == 0 { steps.len() } else { complete }
     }
 
-    /// All rows, a row a device and step, devices by number and steps in order.
+    /// All rows, one per device and step, devices by number and steps in order.
     pub fn rows(&self) -> impl Iterator<Item = AccountRow> + '_ {
         self.made(|_| true, |rows, _| 0..rows.steps.len())
     }
@@ -310,7 +316,6 @@ impl Account {
         })
     }
 
-    /// Keeps one device.
     pub fn keep_device(&mut self, device: Option<i64>) {
         let mut kept = self.devices.iter().map(|row| row.device == device).collect::<Vec<_>>().into_iter();
         self.places.retain(|_| kept.next().unwrap_or(false));

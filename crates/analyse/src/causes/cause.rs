@@ -11,7 +11,6 @@ use crate::threads::activity::Activity;
 /// Why a moment of a device was spent as it was.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
-    /// A kernel computed.
     Kernel,
     /// A communication kernel ran and nothing computed.
     Communication,
@@ -139,7 +138,6 @@ impl JsonSchema for Cause {
     }
 }
 
-/// Time by cause.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct ByCause(pub [i64; CAUSES]);
 
@@ -155,7 +153,6 @@ impl ByCause {
         *all = all.saturating_add(ns);
     }
 
-    /// All causes together.
     pub fn total(&self) -> i64 {
         sum(&self.0)
     }

@@ -47,9 +47,7 @@ pub const DEFINITIONS: &[Definition] = &[
 /// One step's data loading.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LoadingRow {
-    /// The step.
     pub step: i64,
-    /// Its time.
     pub wall_ns: i64,
     /// Time in data loading.
     pub loading_ns: i64,
@@ -60,7 +58,7 @@ pub struct LoadingRow {
 /// Data loading of all steps.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DataLoading {
-    /// A row a step.
+    /// One row per step.
     pub rows: Vec<LoadingRow>,
     /// Sum over the steps.
     pub loading_ns: i64,
@@ -76,12 +74,11 @@ pub struct DataLoading {
     pub operators: Vec<(String, i64)>,
 }
 
-/// Answers it.
 pub fn data_loading(trace: &Trace, steps: &Steps) -> DataLoading {
-    of(trace, steps, &HostTime::new(trace), &streams(trace))
+    compute(trace, steps, &HostTime::new(trace), &streams(trace))
 }
 
-pub(crate) fn of(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Stream]) -> DataLoading {
+pub(crate) fn compute(trace: &Trace, steps: &Steps, host: &HostTime, streams: &[Stream]) -> DataLoading {
     let mut report = DataLoading::default();
     let Some(main) = host.main() else { return report };
     let slices = trace.slices();

@@ -11,7 +11,7 @@ use stepscope_model::{Ns, Order, SliceId, Trace};
 
 use crate::causes::cause::Cause;
 use crate::causes::idle::{GapKind, GapPart, Idle, idle};
-use crate::devices::streams::{QUEUED_LIMIT, Stream, streams};
+use crate::devices::streams::{MAX_QUEUED_GAP, Stream, streams};
 use crate::scope::definition::Definition;
 use crate::scope::windows::signed;
 use crate::steps::Steps;
@@ -116,15 +116,10 @@ pub const DEFINITIONS: &[Definition] = &[
 /// Idle time of one kind on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GapKindRow {
-    /// The device.
     pub device: Option<i64>,
-    /// The class.
     pub kind: GapKind,
-    /// How many gaps.
     pub gaps: u64,
-    /// Their time.
     pub idle_ns: i64,
-    /// The longest.
     pub max_ns: i64,
     /// Part of the steps' time.
     pub share_of_steps: f64,
@@ -133,36 +128,28 @@ pub struct GapKindRow {
 /// Idle time that one operator, range or call is to blame for.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CulpritRow {
-    /// Why.
     pub cause: Cause,
     /// The operator, range or call; what the cause says, where there is none.
     pub culprit: String,
     /// How many pieces of gaps.
     pub pieces: u64,
-    /// Their time.
     pub idle_ns: i64,
     /// Part of all idle time.
     pub share: f64,
 }
 
-/// One gap.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GapRow {
-    /// The device.
     pub device: Option<i64>,
     /// The step it lies in.
     pub step: i64,
     /// Where the device ran dry.
     pub start_ns: i64,
-    /// How long.
     pub idle_ns: i64,
-    /// Its class.
     pub kind: GapKind,
-    /// The largest cause.
     pub cause: Cause,
     /// What the host was in.
     pub culprit: Option<String>,
-    /// What ran next.
     pub next: Option<String>,
     /// Python frames from the innermost; empty unless stacks were recorded.
     pub stack: Vec<String>,
@@ -170,13 +157,10 @@ pub struct GapRow {
 
 /// One stream's gaps by HTA's classes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "StreamGapsRow")]
-pub struct StreamRow {
-    /// The device.
+pub struct StreamGapsRow {
     pub device: Option<i64>,
-    /// The stream.
     pub stream: Option<i64>,
-    /// Kernels, copies and fills.
+    /// Kernels, copies and memsets.
     pub slices: u64,
     /// Their time, overlaps counted once.
     pub busy_ns: i64,
@@ -188,18 +172,15 @@ pub struct StreamRow {
     pub other_ns: i64,
 }
 
-/// The answer.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct GapsReport {
     /// By device and kind, largest first.
     pub kinds: Vec<GapKindRow>,
     /// By culprit, largest first.
     pub culprits: Vec<CulpritRow>,
-    /// The longest gaps.
     pub gaps: Vec<GapRow>,
     /// By stream.
-    pub streams: Vec<StreamRow>,
-    /// All gaps.
+    pub streams: Vec<StreamGapsRow>,
     pub count: u64,
     /// Their time, summed over devices.
     pub idle_ns: i64,
@@ -312,8 +293,8 @@ fn main_part(parts: &[GapPart]) -> (Cause, Option<SliceId>) {
     (cause, of_cause.max_by_key(|p| p.end - p.start).and_then(|p| p.slice))
 }
 
-fn stream_row(trace: &Trace, stream: &Stream) -> StreamRow {
-    let mut row = StreamRow {
+fn stream_row(trace: &Trace, stream: &Stream) -> StreamGapsRow {
+    let mut row = StreamGapsRow {
         device: stream.device.as_int(),
         stream: None,
         slices: stream.work.len() as u64,
@@ -330,7 +311,7 @@ fn stream_row(trace: &Trace, stream: &Stream) -> StreamRow {
         if gap > 0 {
             let class = match work.launch {
                 Some(_) if work.launched > from => &mut row.host_wait_ns,
-                Some(_) if gap < QUEUED_LIMIT.0 => &mut row.kernel_wait_ns,
+                Some(_) if gap < MAX_QUEUED_GAP.0 => &mut row.kernel_wait_ns,
                 _ => &mut row.other_ns,
             };
             *class = class.saturating_add(gap);

@@ -13,9 +13,9 @@ use crate::threads::activity::Activity;
 use crate::threads::host_time::{HostTime, Segment};
 
 /// Segments from one kept sum to the next.
-const BLOCK: usize = 64;
+const SEGMENTS_PER_BLOCK: usize = 64;
 
-type Sums = [u64; Activity::ALL.len()];
+type ActivitySums = [u64; Activity::ALL.len()];
 
 /// Sums of the host's time by activity: of all time, or of what lies in windows.
 #[derive(Clone, Debug)]
@@ -23,9 +23,9 @@ pub(crate) struct HostSums {
     host: HostTime,
     windows: Option<Windows>,
     /// Of the segments before each block, all threads one after the other. Made for the first long stretch.
-    threads: OnceLock<Vec<Sums>>,
+    threads: OnceLock<Vec<ActivitySums>>,
     /// The same of main and backward threads as one.
-    relayed: OnceLock<Vec<Sums>>,
+    relayed: OnceLock<Vec<ActivitySums>>,
 }
 
 impl HostSums {
@@ -50,10 +50,10 @@ impl HostSums {
         }
     }
 
-    fn blocks(&self, segments: &[Segment]) -> Vec<Sums> {
-        let mut sums = Sums::default();
-        let mut blocks = Vec::with_capacity(segments.len() / BLOCK + 1);
-        for block in segments.chunks(BLOCK) {
+    fn blocks(&self, segments: &[Segment]) -> Vec<ActivitySums> {
+        let mut sums = ActivitySums::default();
+        let mut blocks = Vec::with_capacity(segments.len() / SEGMENTS_PER_BLOCK + 1);
+        for block in segments.chunks(SEGMENTS_PER_BLOCK) {
             blocks.push(sums);
             self.walk(block, &mut sums);
         }
@@ -61,7 +61,7 @@ impl HostSums {
         blocks
     }
 
-    fn walk(&self, segments: &[Segment], sums: &mut Sums) {
+    fn walk(&self, segments: &[Segment], sums: &mut ActivitySums) {
         let mut near = usize::MAX;
         for s in segments {
             let ns = self.length_near((s.start, s.end), &mut near);
@@ -72,8 +72,8 @@ impl HostSums {
     }
 
     /// What the host did in a stretch as seen from a thread, as in [`HostTime::doing`].
-    pub(crate) fn doing(&self, lane: LaneId, (from, to): (Ns, Ns)) -> Sums {
-        let mut sums = Sums::default();
+    pub(crate) fn doing(&self, lane: LaneId, (from, to): (Ns, Ns)) -> ActivitySums {
+        let mut sums = ActivitySums::default();
         let mut rest = self.length((from, to));
         if rest == 0 {
             return sums;
@@ -85,7 +85,7 @@ impl HostSums {
             _ => segments[first..].partition_point(|s| s.start < to),
         };
         let inside = first..first + count;
-        if count <= BLOCK {
+        if count <= SEGMENTS_PER_BLOCK {
             let mut near = usize::MAX;
             for s in &segments[inside] {
                 sums[s.activity as usize] += self.length_near((s.start.max(from), s.end.min(to)), &mut near);
@@ -103,14 +103,14 @@ impl HostSums {
     }
 
     /// Adds some segments of a thread's timeline that count in full.
-    fn whole(&self, lane: LaneId, range: Range<usize>, sums: &mut Sums) {
+    fn whole(&self, lane: LaneId, range: Range<usize>, sums: &mut ActivitySums) {
         let all = self.host.segments();
         let (blocks, segments, offset) = match self.host.is_relayed(lane) {
             true => (&self.relayed, self.host.relayed(), 0),
             false => (&self.threads, all.as_slice(), self.host.range(lane).start),
         };
         let range = range.start + offset..range.end + offset;
-        let (first, last) = (range.start.div_ceil(BLOCK), range.end / BLOCK);
+        let (first, last) = (range.start.div_ceil(SEGMENTS_PER_BLOCK), range.end / SEGMENTS_PER_BLOCK);
         if first >= last {
             return self.walk(&segments[range], sums);
         }
@@ -118,7 +118,7 @@ impl HostSums {
         for ((sum, before), until) in sums.iter_mut().zip(&blocks[first]).zip(&blocks[last]) {
             *sum = sum.wrapping_add(until.wrapping_sub(*before));
         }
-        self.walk(&segments[range.start..first * BLOCK], sums);
-        self.walk(&segments[last * BLOCK..range.end], sums);
+        self.walk(&segments[range.start..first * SEGMENTS_PER_BLOCK], sums);
+        self.walk(&segments[last * SEGMENTS_PER_BLOCK..range.end], sums);
     }
 }

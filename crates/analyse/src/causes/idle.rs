@@ -17,11 +17,11 @@ use stepscope_model::{LaneId, Ns, SliceId, Tag, Trace};
 
 use crate::causes::cause::{ByCause, Cause};
 use crate::causes::host_sums::HostSums;
-use crate::devices::streams::{MAX_UNEXPLAINED, QUEUED_LIMIT, Stream, Work, launch_latency};
+use crate::devices::streams::{MAX_QUEUED_GAP, MAX_UNEXPLAINED, Stream, Work, launch_latency};
 use crate::scope::windows::{Windows, signed};
 use crate::threads::activity::Activity;
+use crate::threads::device_backpressure::HostStalls;
 use crate::threads::host_time::HostTime;
-use crate::threads::told_by_device::Elsewhere;
 
 /// The class of a gap as a whole.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema)]
@@ -46,7 +46,6 @@ pub enum GapKind {
 /// One gap of a device.
 #[derive(Clone, Debug)]
 pub struct Gap {
-    /// The device.
     pub device: Tag,
     /// Which window it lies in.
     pub window: usize,
@@ -54,9 +53,7 @@ pub struct Gap {
     pub start: Ns,
     /// Where it went on.
     pub end: Ns,
-    /// Its class.
     pub kind: GapKind,
-    /// What ran next.
     pub next: Option<SliceId>,
     /// The dry stretch it is cut from.
     dry: usize,
@@ -65,11 +62,8 @@ pub struct Gap {
 /// A piece of a gap.
 #[derive(Copy, Clone, Debug)]
 pub struct GapPart {
-    /// Where it begins.
     pub start: Ns,
-    /// Where it ends.
     pub end: Ns,
-    /// Why.
     pub cause: Cause,
     /// The host slice responsible, if there is one.
     pub slice: Option<SliceId>,
@@ -77,10 +71,10 @@ pub struct GapPart {
 
 /// All gaps of all devices. A copy shares them.
 #[derive(Clone, Debug)]
-pub struct Idle(Arc<Found>);
+pub struct Idle(Arc<IdleData>);
 
 #[derive(Debug)]
-struct Found {
+struct IdleData {
     host: HostTime,
     windows: Windows,
     /// The host's time inside the windows.
@@ -88,16 +82,15 @@ struct Found {
     /// Devices by number, with their dry stretches.
     devices: Vec<(Tag, Range<usize>)>,
     /// Device by device, in order of time; only those that reach into a window.
-    dry: Vec<Dry>,
+    dry: Vec<DryStretch>,
 }
 
 /// A stretch between two pieces of a device's work, whatever windows it reaches into.
 #[derive(Clone, Debug)]
-pub(crate) struct Dry {
+pub(crate) struct DryStretch {
     pub(crate) start: Ns,
     /// Where the next work begins; the end of time if there is none.
     pub(crate) end: Ns,
-    /// What ran next.
     pub(crate) next: Option<SliceId>,
     /// The thread that is to blame until the next work was launched; none if that is not known.
     pub(crate) lane: Option<LaneId>,
@@ -109,7 +102,7 @@ pub(crate) struct Dry {
     later: Cause,
 }
 
-impl Dry {
+impl DryStretch {
     /// Why the device was still idle once the next work was launched, in a gap that begins at a moment.
     pub(crate) fn rest_of_gap_at(&self, start: Ns) -> Cause {
         match () {
@@ -136,15 +129,15 @@ impl Dry {
 impl Idle {
     /// The gaps, devices by number, in order of time.
     pub fn gaps(&self) -> impl Iterator<Item = Gap> + '_ {
-        self.0.devices.iter().flat_map(|device| self.of(device))
+        self.0.devices.iter().flat_map(|device| self.gaps_on(device))
     }
 
     /// The gaps of one device.
     pub fn of_device(&self, device: Tag) -> impl Iterator<Item = Gap> + '_ {
-        self.0.devices.iter().filter(move |d| d.0 == device).flat_map(|device| self.of(device))
+        self.0.devices.iter().filter(move |d| d.0 == device).flat_map(|device| self.gaps_on(device))
     }
 
-    fn of<'a>(&'a self, device: &'a (Tag, Range<usize>)) -> impl Iterator<Item = Gap> + 'a {
+    fn gaps_on<'a>(&'a self, device: &'a (Tag, Range<usize>)) -> impl Iterator<Item = Gap> + 'a {
         let cut = move |at: usize| self.windows_of(at).map(move |window| self.gap(at, window));
         device.1.clone().flat_map(cut)
     }
@@ -188,8 +181,7 @@ impl Idle {
         &self.0.devices
     }
 
-    /// All dry stretches.
-    pub(crate) fn dry(&self) -> &[Dry] {
+    pub(crate) fn dry(&self) -> &[DryStretch] {
         &self.0.dry
     }
 
@@ -284,7 +276,7 @@ pub(crate) fn idle(trace: &Trace, host: &HostTime, streams: &[Stream], windows: 
         }
         devices.push((of_device[0].device, from..found.len()));
     }
-    Idle(Arc::new(Found { host: host.clone(), windows, sums, devices, dry: found }))
+    Idle(Arc::new(IdleData { host: host.clone(), windows, sums, devices, dry: found }))
 }
 
 /// A device's work by start, with its stream's position.
@@ -306,14 +298,14 @@ struct Finder<'a> {
     latency: Ns,
     /// Whether there is no other device to wait for.
     alone: bool,
-    elsewhere: &'a OnceCell<Elsewhere>,
+    elsewhere: &'a OnceCell<HostStalls>,
 }
 
 impl Finder<'_> {
     /// The stretch from a moment at which all work was done to the next.
-    fn dry(&self, start: Ns, next: Option<&(Work, usize)>) -> Dry {
+    fn dry(&self, start: Ns, next: Option<&(Work, usize)>) -> DryStretch {
         let end = next.map_or(Ns::MAX, |(work, _)| work.start);
-        let unknown = Dry {
+        let unknown = DryStretch {
             start,
             end,
             next: next.map(|n| n.0.slice),
@@ -325,7 +317,7 @@ impl Finder<'_> {
         match next {
             // Without any later work the host has nothing more to launch: what it did is the cause.
             None => match self.host.main() {
-                Some(lane) => Dry { lane: Some(lane), late_until: end, ..unknown },
+                Some(lane) => DryStretch { lane: Some(lane), late_until: end, ..unknown },
                 None => unknown,
             },
             Some((work, stream)) => match work.launch {
@@ -336,7 +328,7 @@ impl Finder<'_> {
                         false => self.after_launch(work, *stream, dry_since),
                     };
                     let lane = Some(self.host.home(self.trace, launch));
-                    Dry { lane, late_until, first: after(start), later: after(Ns::MAX), ..unknown }
+                    DryStretch { lane, late_until, first: after(start), later: after(Ns::MAX), ..unknown }
                 }
                 None => unknown,
             },
@@ -345,7 +337,7 @@ impl Finder<'_> {
 
     /// Why launched work stayed away from an empty device for long.
     fn unexplained(&self, stretch: (Ns, Ns)) -> Cause {
-        let elsewhere = self.elsewhere.get_or_init(|| Elsewhere::new(self.trace));
+        let elsewhere = self.elsewhere.get_or_init(|| HostStalls::new(self.trace));
         Cause::Host(elsewhere.during(stretch).unwrap_or(Activity::DeviceUnrecorded))
     }
 
@@ -357,7 +349,7 @@ impl Finder<'_> {
         let own = &self.streams[stream];
         let position = own.work.partition_point(|w| w.start < work.start);
         let before = own.work[..position].last().map_or(Ns::MIN, |w| w.end);
-        match before >= dry_since && work.start - before <= QUEUED_LIMIT {
+        match before >= dry_since && work.start - before <= MAX_QUEUED_GAP {
             true => Cause::QueuedGap,
             false => Cause::Dependency,
         }

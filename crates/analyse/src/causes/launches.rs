@@ -118,18 +118,15 @@ pub const QUEUE_DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// One device's launches.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LaunchRow {
-    /// The device.
     pub device: Option<i64>,
     /// Work with a known launch.
     pub launches: u64,
     /// Median delay from launch to start.
     pub delay_p50_ns: i64,
-    /// Delay that 95 % stay under.
+    /// Delay that 95% stay under.
     pub delay_p95_ns: i64,
-    /// The longest delay.
     pub delay_max_ns: i64,
     /// What a launch costs at least.
     pub latency_ns: i64,
@@ -137,17 +134,13 @@ pub struct LaunchRow {
     pub call_p50_ns: i64,
     /// Time of all launching calls on the host.
     pub calls_ns: i64,
-    /// Kernels.
     pub kernels: u64,
     /// Kernels shorter than their launching call.
     pub short_kernels: u64,
-    /// Their time.
     pub short_kernels_ns: i64,
     /// Median time of a kernel.
     pub kernel_p50_ns: i64,
-    /// Mean queue.
     pub queue_mean: f64,
-    /// Longest queue.
     pub queue_max: i64,
     /// Part of the work that found its stream empty.
     pub dry_share: f64,
@@ -158,7 +151,6 @@ pub struct LaunchRow {
 /// A moment at which the length of a queue changed.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct QueuePoint {
-    /// When.
     pub at_ns: i64,
     /// How much is launched but not started from then on.
     pub queued: i64,
@@ -238,7 +230,7 @@ pub(crate) fn is_launching(cause: Cause) -> bool {
 
 /// How much was launched but not started on a device, over time; on all devices, if none is given.
 pub fn queue(trace: &Trace, device: Option<i64>) -> Vec<QueuePoint> {
-    Queues::new(trace).of(device)
+    Queues::new(trace).on_device(device)
 }
 
 /// The queues of all devices, looked for once.
@@ -251,7 +243,7 @@ impl Queues {
     }
 
     /// The queue of a device, or of all together.
-    pub fn of(&self, device: Option<i64>) -> Vec<QueuePoint> {
+    pub fn on_device(&self, device: Option<i64>) -> Vec<QueuePoint> {
         let Some(device) = device.map(Tag::Int) else { return queue_of(&self.0) };
         let from = self.0.partition_point(|s| s.device < device);
         let count = self.0[from..].partition_point(|s| s.device == device);

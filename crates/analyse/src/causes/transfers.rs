@@ -70,13 +70,9 @@ pub const DEFINITIONS: &[Definition] = &[
 /// All copies of one direction and memory on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TransferRow {
-    /// The device.
     pub device: Option<i64>,
-    /// Where to where.
     pub direction: Direction,
-    /// The host side.
     pub memory: HostMemory,
-    /// How many.
     pub calls: u64,
     /// Bytes moved; none if no copy says.
     pub bytes: Option<i64>,
@@ -86,7 +82,6 @@ pub struct TransferRow {
     pub exposed_ns: i64,
     /// Time in the calls that asked for them, on the host.
     pub host_ns: i64,
-    /// Bytes a second.
     pub bytes_per_second: Option<f64>,
     /// Bytes a second of copies of at least 1 MiB.
     pub large_bytes_per_second: Option<f64>,
@@ -95,12 +90,11 @@ pub struct TransferRow {
 /// The answer: rows by time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct TransfersReport {
-    /// The rows.
     pub rows: Vec<TransferRow>,
 }
 
 #[derive(Default)]
-struct Sums {
+struct TransferTotals {
     calls: u64,
     total: Ns,
     host: Ns,
@@ -112,20 +106,20 @@ struct Sums {
 }
 
 /// A copy this large is bound by the bus, not by latency.
-const LARGE: i64 = 1 << 20;
+const LARGE_BYTES: i64 = 1 << 20;
 
 /// Copies by direction and memory.
 pub fn transfers(trace: &Trace, selection: &Selection) -> TransfersReport {
-    of(trace, selection, &streams(trace))
+    compute(trace, selection, &streams(trace))
 }
 
-pub(crate) fn of(trace: &Trace, selection: &Selection, streams: &[Stream]) -> TransfersReport {
+pub(crate) fn compute(trace: &Trace, selection: &Selection, streams: &[Stream]) -> TransfersReport {
     let slices = trace.slices();
     let mut names = ByName::new(trace, copy_name);
     let mut report = TransfersReport::default();
     for of_device in streams.chunk_by(|a, b| a.device == b.device) {
         let mut kernels = Collector::default();
-        let mut sums: HashMap<(Direction, HostMemory), Sums, RandomState> = HashMap::default();
+        let mut sums: HashMap<(Direction, HostMemory), TransferTotals, RandomState> = HashMap::default();
         for work in of_device.iter().flat_map(|s| &s.work) {
             match slices.kind(work.slice) {
                 Kind::Kernel => kernels.add(work.start, work.end),
@@ -139,7 +133,7 @@ pub(crate) fn of(trace: &Trace, selection: &Selection, streams: &[Stream]) -> Tr
                     if let Some(bytes) = bytes(trace, work.slice) {
                         row.bytes = row.bytes.saturating_add(bytes);
                         row.bytes_ns += ns;
-                        if bytes >= LARGE {
+                        if bytes >= LARGE_BYTES {
                             row.large = row.large.saturating_add(bytes);
                             row.large_ns += ns;
                         }

@@ -9,21 +9,21 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A device that is idle for less than this is not held up by anything.
-const LITTLE: f64 = 0.10;
+const MIN_IDLE_SHARE: f64 = 0.10;
 /// A device that is idle for more than this is bound by what it waits for.
-const MUCH: f64 = 0.30;
+const BOUND_IDLE_SHARE: f64 = 0.30;
 
 /// A device that copies or communicates for more than this without computing is bound by that.
-const MOVING: f64 = 0.20;
+const MOVING_SHARE: f64 = 0.20;
 
 /// Unknown time below this is not worth a sentence.
-const UNKNOWN: f64 = 0.05;
+const MIN_UNKNOWN_SHARE: f64 = 0.05;
 
 /// What the number in a verdict means.
 pub const DEFINITIONS: &[Definition] = &[Definition {
     field: "unknown_share",
     label: "Unknown",
-    text: "The share of the time for which nobody can say what the device did: nothing recorded ran there, and the host \
+    text: "The share of the time for which it is unknown what the device did: nothing recorded ran there, and the host \
                waited for it.",
 }];
 
@@ -42,7 +42,6 @@ pub enum Grade {
 /// A sentence on what a run is bound by.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
-    /// The sentence.
     pub text: String,
     /// How bad it is.
     pub grade: Grade,
@@ -68,7 +67,7 @@ pub enum InPython {
 
 impl InPython {
     /// The rest of the sentence.
-    pub(crate) fn words(self, place: &str) -> String {
+    pub(crate) fn sentence(self, place: &str) -> String {
         match self {
             InPython::Alone => format!(", most of it in {place}"),
             InPython::AmongOthers => format!("; most of the Python is in {place}"),
@@ -106,7 +105,7 @@ impl Holder {
         Holder::Unknown,
     ];
 
-    fn of(cause: Cause) -> Option<Holder> {
+    fn for_cause(cause: Cause) -> Option<Holder> {
         match cause {
             Cause::Kernel | Cause::Copy | Cause::Fill | Cause::Communication => None,
             Cause::Host(Activity::DataLoading) => Some(Holder::Loading),
@@ -181,7 +180,7 @@ struct Unprofiled {
 impl Unprofiled {
     /// Takes the cost of recording out: first out of what the host did, in proportion. What is left of it hides other
     /// waiting, such as data loading, which then begins earlier and overlaps with more of the device's work.
-    fn of(row: &AccountRow, share: f64) -> Unprofiled {
+    fn from_row(row: &AccountRow, share: f64) -> Unprofiled {
         let mut causes = row.causes;
         let mut cut = row.wall_ns as f64 * (1.0 - share).max(0.0);
         let hidden = |cause: Cause| !cause.is_busy() && cause != Cause::DEVICE_UNRECORDED && !is_slowed(cause);
@@ -205,7 +204,7 @@ impl Unprofiled {
     }
 
     fn held(&self, holder: Holder) -> i64 {
-        let causes = Cause::all().filter(|c| Holder::of(*c) == Some(holder));
+        let causes = Cause::all().filter(|c| Holder::for_cause(*c) == Some(holder));
         causes.map(|c| self.causes.get(c)).fold(0, i64::saturating_add)
     }
 }
@@ -240,11 +239,11 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
     if row.device.is_none() {
         return Some(host_only(row, circumstances));
     }
-    let run = Unprofiled::of(row, circumstances.unprofiled_share);
-    let recorded = Unprofiled::of(row, 1.0);
+    let run = Unprofiled::from_row(row, circumstances.unprofiled_share);
+    let recorded = Unprofiled::from_row(row, 1.0);
     let mut verdict = of_known(&run, &recorded);
     let unknown = row.causes.unknown() as f64 / row.wall_ns as f64;
-    if unknown >= UNKNOWN {
+    if unknown >= MIN_UNKNOWN_SHARE {
         let known = verdict.text;
         verdict.text = match unknown >= 0.5 {
             true => format!(
@@ -287,7 +286,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
         (run.part(copies), "copies", "copying"),
     ];
     for (share, name, doing) in moving {
-        if share > MOVING && share >= most_share {
+        if share > MOVING_SHARE && share >= most_share {
             let text = format!(
                 "Bound by {name}: the GPU spends {} of the time {doing} instead of computing",
                 percent(share)
@@ -295,7 +294,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
             return verdict(name, text, Grade::Poor);
         }
     }
-    if idle >= MUCH {
+    if idle >= BOUND_IDLE_SHARE {
         let about = match differs {
             true => {
                 format!(
@@ -323,7 +322,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
         false => String::new(),
     };
     let about = if differs { "about " } else { "" };
-    if idle >= LITTLE {
+    if idle >= MIN_IDLE_SHARE {
         let text = format!(
             "The GPU is busy {about}{} of the time{here}; {} is lost to {}",
             percent(busy),
@@ -341,7 +340,7 @@ fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
 
 /// Whether Python is the largest of the host's causes.
 fn mostly_python(causes: &ByCause) -> bool {
-    let of_host = Cause::all().filter(|&cause| Holder::of(cause) == Some(Holder::Host));
+    let of_host = Cause::all().filter(|&cause| Holder::for_cause(cause) == Some(Holder::Host));
     of_host.max_by_key(|&cause| causes.get(cause)) == Some(Cause::Host(Activity::Python))
 }
 

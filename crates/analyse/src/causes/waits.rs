@@ -78,11 +78,8 @@ pub const DEFINITIONS: &[Definition] = &[
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
-    /// One stream.
     Stream,
-    /// The whole device.
     Device,
-    /// An event.
     Event,
     /// A copy that blocks.
     BlockingCopy,
@@ -97,7 +94,6 @@ pub enum WaitKind {
 /// One call that waits.
 #[derive(Copy, Clone, Debug)]
 pub struct Wait {
-    /// The call.
     pub call: SliceId,
     /// What it waits for.
     pub kind: WaitKind,
@@ -166,7 +162,7 @@ pub(crate) fn find(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
 }
 
 /// A stream takes about this many launches ahead (1,024 on NVIDIA's devices); then the next one waits.
-const FULL_QUEUE: usize = 1_000;
+const FULL_QUEUE_LENGTH: usize = 1_000;
 /// A launch that waits takes longer than this.
 const MIN_QUEUE_WAIT: Ns = Ns(50_000);
 
@@ -174,15 +170,15 @@ const MIN_QUEUE_WAIT: Ns = Ns(50_000);
 fn full_queues(trace: &Trace, streams: &[Stream]) -> Vec<Wait> {
     let slices = trace.slices();
     let mut found = Vec::new();
-    for stream in streams.iter().filter(|s| s.work.len() > FULL_QUEUE) {
-        for (i, work) in stream.work.iter().enumerate().skip(FULL_QUEUE) {
+    for stream in streams.iter().filter(|s| s.work.len() > FULL_QUEUE_LENGTH) {
+        for (i, work) in stream.work.iter().enumerate().skip(FULL_QUEUE_LENGTH) {
             let Some(call) = work.launch.filter(|&call| slices.dur(call) > MIN_QUEUE_WAIT) else { continue };
             let (start, end) = (slices.start(call), slices.end(call));
             // Work is in order of starts, and on a stream ends follow in nearly the same order.
             let done = stream.work[..i].partition_point(|w| w.end <= end);
             let queued = i - stream.work[..i].partition_point(|w| w.end <= start);
             if let Some(before) = done.checked_sub(1).map(|last| &stream.work[last])
-                && queued >= FULL_QUEUE
+                && queued >= FULL_QUEUE_LENGTH
                 && before.end > start
             {
                 let (until, wait_ns) = (Some(before.slice), (before.end - start).0);
@@ -303,7 +299,6 @@ pub struct WaitRow {
     pub call: String,
     /// What it waits for.
     pub kind: WaitKind,
-    /// How often.
     pub calls: u64,
     /// How often in a step, on average over all steps.
     pub calls_per_step: f64,
@@ -311,7 +306,6 @@ pub struct WaitRow {
     pub wait_ns: i64,
     /// Time in the calls.
     pub total_ns: i64,
-    /// The longest wait.
     pub max_wait_ns: i64,
     /// Python frames from the innermost, of the longest wait; empty unless stacks were recorded.
     pub stack: Vec<String>,
@@ -326,7 +320,6 @@ pub struct WaitsReport {
     pub rows: Vec<WaitRow>,
     /// Waiting time of all.
     pub wait_ns: i64,
-    /// Calls of all.
     pub calls: u64,
     /// How many steps were looked at.
     pub steps: usize,

@@ -2,7 +2,6 @@
 
 use crate::scope::definition::Definition;
 
-/// Every number.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "mean_ns",
@@ -57,7 +56,7 @@ pub const DEFINITIONS: &[Definition] = &[
         text: "The value in the earlier recordings; their mean where there are several.",
     },
     Definition { field: "after", label: "After", text: "The same in the later recordings." },
-    Definition { field: "delta", label: "Change", text: "After less before." },
+    Definition { field: "delta", label: "Change", text: "The later value less the earlier one." },
     Definition {
         field: "before_saves_ns",
         label: "Worth before",

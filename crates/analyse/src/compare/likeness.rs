@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::findings::how_to_mark_steps;
 use crate::run::Run;
 
 /// Fewer steps than this say little about the noise.
@@ -49,6 +50,15 @@ pub(super) fn differences(before: &[Arc<Run>], after: &[Arc<Run>]) -> Vec<String
         "; compare samples/s, not steps",
     );
     differ(
+        "steps",
+        &|run| match &run.steps().found {
+            Some(found) => format!("found by {}", found.what()),
+            None if run.steps().synthetic => String::new(),
+            None => "marked".to_owned(),
+        },
+        "; a step may not be the same thing on both sides",
+    );
+    differ(
         "processes in the job",
         &|run| {
             let size = run.info().distributed.as_ref().and_then(|job| job.world_size);
@@ -83,9 +93,8 @@ pub(super) fn differences(before: &[Arc<Run>], after: &[Arc<Run>]) -> Vec<String
 pub(super) fn few_steps(runs: &[Arc<Run>], side: &str) -> Option<String> {
     let steps: usize = runs.iter().map(|run| run.steps().counted().count()).sum();
     if runs.iter().all(|run| run.steps().synthetic) {
-        return Some(format!(
-            "no steps are marked{side}: the whole recording is taken for one step; call prof.step() after each iteration"
-        ));
+        let mark = runs.first().map_or("", |run| how_to_mark_steps(run.trace().meta()));
+        return Some(format!("no steps are marked{side}: the whole recording is taken for one step; {mark}"));
     }
     let steps = match steps {
         FEW_STEPS.. => return None,

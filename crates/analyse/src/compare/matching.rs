@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Order;
 
-use super::pieces::Place;
+use super::pieces::PiecePlace;
 use crate::causes::cause::Cause;
 use crate::names::kernel_name::short;
 
@@ -44,7 +44,7 @@ pub(super) struct Pair {
     pub(super) after: Vec<usize>,
 }
 
-type Agreement = (Matched, fn(&Place) -> Option<[Option<String>; 4]>);
+type Agreement = (Matched, fn(&PiecePlace) -> Option<[Option<String>; 4]>);
 
 const AGREEMENTS: &[Agreement] = &[
     (Matched::Place, |p| Some([module(p), p.op.clone(), p.name.clone(), p.shapes.clone()])),
@@ -56,7 +56,7 @@ const AGREEMENTS: &[Agreement] = &[
 ];
 
 /// The module, and which pass.
-fn module(place: &Place) -> Option<String> {
+fn module(place: &PiecePlace) -> Option<String> {
     let path = place.module.as_deref()?;
     Some(if place.backward { format!("backward of {path}") } else { path.to_owned() })
 }
@@ -79,15 +79,15 @@ fn loose(name: &str) -> String {
 }
 
 /// Matches two lists of places.
-pub(super) fn matches(before: &[Place], after: &[Place]) -> Vec<Pair> {
+pub(super) fn matches(before: &[PiecePlace], after: &[PiecePlace]) -> Vec<Pair> {
     let mut found = Vec::new();
     let mut left: [Vec<usize>; 2] = [(0..before.len()).collect(), (0..after.len()).collect()];
     for (matched, agreement) in AGREEMENTS {
-        let key = |place: &Place| agreement(place).map(|parts| (place.cause, parts));
+        let key = |place: &PiecePlace| agreement(place).map(|parts| (place.cause, parts));
         group(*matched, [before, after], &mut left, key, &mut found);
     }
     fused([before, after], &mut left, &mut found);
-    let of_module = |place: &Place| Some((place.cause, module(place).filter(|_| place.cause.is_busy())?));
+    let of_module = |place: &PiecePlace| Some((place.cause, module(place).filter(|_| place.cause.is_busy())?));
     group(Matched::Module, [before, after], &mut left, of_module, &mut found);
     let [before, after] = left;
     found.extend(before.into_iter().map(|at| Pair {
@@ -106,9 +106,9 @@ pub(super) fn matches(before: &[Place], after: &[Place]) -> Vec<Pair> {
 /// Pieces of both sides with the same key are one thing.
 fn group<K: std::hash::Hash + Eq + Ord>(
     matched: Matched,
-    places: [&[Place]; 2],
+    places: [&[PiecePlace]; 2],
     left: &mut [Vec<usize>; 2],
-    key: impl Fn(&Place) -> Option<K>,
+    key: impl Fn(&PiecePlace) -> Option<K>,
     found: &mut Vec<Pair>,
 ) {
     let mut groups: HashMap<K, [Vec<usize>; 2], RandomState> = HashMap::default();
@@ -152,9 +152,9 @@ fn parts_of_fused(name: &str) -> Option<Vec<&str>> {
 
 /// Operators that were fused, or are no longer: what is left of one run's operators and of the other's fused kernels, joined where a
 /// kernel's name has an operator's.
-fn fused(places: [&[Place]; 2], left: &mut [Vec<usize>; 2], found: &mut Vec<Pair>) {
+fn fused(places: [&[PiecePlace]; 2], left: &mut [Vec<usize>; 2], found: &mut Vec<Pair>) {
     // Each group is known by the smallest word in it.
-    let mut words = Words::default();
+    let mut words = WordGroups::default();
     let mut members: Vec<(usize, usize, u32)> = Vec::new();
     let mut made = [false; 2];
     for side in 0..2 {
@@ -196,12 +196,12 @@ fn fused(places: [&[Place]; 2], left: &mut [Vec<usize>; 2], found: &mut Vec<Pair
 
 /// Words that belong together.
 #[derive(Default)]
-struct Words {
+struct WordGroups {
     numbers: HashMap<String, u32, RandomState>,
     parents: Vec<u32>,
 }
 
-impl Words {
+impl WordGroups {
     fn number(&mut self, word: &str) -> u32 {
         if let Some(&number) = self.numbers.get(word) {
             return number;
@@ -233,9 +233,9 @@ impl Words {
 mod tests {
     use super::*;
 
-    fn place(module: &str, op: &str, name: &str, shapes: &str) -> Place {
+    fn place(module: &str, op: &str, name: &str, shapes: &str) -> PiecePlace {
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
-        Place {
+        PiecePlace {
             cause: Cause::Kernel,
             module: text(module),
             backward: false,
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    fn pairs(before: &[Place], after: &[Place]) -> Vec<(Matched, Vec<usize>, Vec<usize>)> {
+    fn pairs(before: &[PiecePlace], after: &[PiecePlace]) -> Vec<(Matched, Vec<usize>, Vec<usize>)> {
         matches(before, after).into_iter().map(|pair| (pair.matched, pair.before, pair.after)).collect()
     }
 

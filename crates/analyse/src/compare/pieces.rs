@@ -21,7 +21,7 @@ use crate::tables::modules::Homes;
 
 /// Where time was spent. Texts, because two files have no numbers in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct Place {
+pub(super) struct PiecePlace {
     pub(super) cause: Cause,
     /// The path of the module.
     pub(super) module: Option<String>,
@@ -38,7 +38,7 @@ pub(super) struct Place {
 /// Time at one place.
 #[derive(Clone, Debug)]
 pub(super) struct Piece {
-    pub(super) place: Place,
+    pub(super) place: PiecePlace,
     /// In all counted steps.
     pub(super) total_ns: i64,
     /// Kernels and copies, or stretches of idle time.
@@ -47,7 +47,6 @@ pub(super) struct Piece {
     pub(super) squares: f64,
 }
 
-/// One run.
 #[derive(Clone, Debug)]
 pub(super) struct Pieces {
     pub(super) device: Option<i64>,
@@ -69,13 +68,13 @@ struct Key {
 }
 
 impl Key {
-    fn of(cause: Cause) -> Key {
+    fn for_cause(cause: Cause) -> Key {
         Key { cause, module: (0, false), op: StrId::EMPTY, name: StrId::EMPTY, shapes: 0 }
     }
 }
 
 #[derive(Copy, Clone, Default)]
-struct Sum {
+struct StepSum {
     total: i64,
     count: u64,
     squares: f64,
@@ -83,7 +82,7 @@ struct Sum {
     in_step: i64,
 }
 
-impl Sum {
+impl StepSum {
     fn add(&mut self, step: usize, ns: i64) {
         if step != self.step {
             self.close();
@@ -100,12 +99,12 @@ impl Sum {
 }
 
 /// Adds up stretches of time by place and step.
-struct Sums {
+struct PieceSums {
     windows: Windows,
-    sums: HashMap<Key, Sum, RandomState>,
+    sums: HashMap<Key, StepSum, RandomState>,
 }
 
-impl Sums {
+impl PieceSums {
     /// Time from one moment to another, in order of time for each key.
     fn add(&mut self, key: Key, stretch: (Ns, Ns)) {
         for window in self.windows.touching(stretch) {
@@ -164,11 +163,11 @@ impl<'a> Namer<'a> {
     /// What the host was in. A step is no answer: everything is in one.
     fn host(&mut self, cause: Cause, innermost: Option<SliceId>) -> Key {
         let trace = self.run.trace();
-        let Some(innermost) = innermost else { return Key::of(cause) };
+        let Some(innermost) = innermost else { return Key::for_cause(cause) };
         let blamed = self.run.callers().blamed(innermost);
         let name = trace.slices().name(blamed);
         if step_number(trace.text(name)).is_some() {
-            return Key::of(cause);
+            return Key::for_cause(cause);
         }
         let is_op = trace.slices().kind(blamed) == Kind::HostOp;
         let module = self.homes.number(blamed).filter(|_| is_op);
@@ -176,16 +175,16 @@ impl<'a> Namer<'a> {
             module: module.map_or((0, false), |(number, backward)| (number + 1, backward)),
             op: if is_op { name } else { StrId::EMPTY },
             name,
-            ..Key::of(cause)
+            ..Key::for_cause(cause)
         }
     }
 
-    fn place(&self, key: Key) -> Place {
+    fn place(&self, key: Key) -> PiecePlace {
         let trace = self.run.trace();
         let text = |id: StrId| (id != StrId::EMPTY).then(|| trace.text(id).to_owned());
         let shapes =
             key.shapes.checked_sub(1).map(|number| self.shapes.text(number)).filter(|text| *text != "[]");
-        Place {
+        PiecePlace {
             cause: key.cause,
             module: key.module.0.checked_sub(1).map(|number| self.homes.path(number).to_owned()),
             backward: key.module.1,
@@ -202,7 +201,7 @@ pub(super) fn pieces(run: &Run, device: Option<i64>) -> Pieces {
     let all_partial = steps.steps.iter().all(|step| step.partial);
     let windows = Windows::new(&steps.windows(), |at| all_partial || !steps.steps[at].partial);
     let steps_ns = windows.spans().iter().map(|span| signed(length(span.0, span.1))).collect();
-    let mut sums = Sums { windows, sums: HashMap::default() };
+    let mut sums = PieceSums { windows, sums: HashMap::default() };
     let mut namer = Namer::new(run);
     let idle = run.idle();
     let chosen = idle.devices().iter().find(|(tag, _)| device.is_none() || tag.as_int() == device);
@@ -220,7 +219,7 @@ pub(super) fn pieces(run: &Run, device: Option<i64>) -> Pieces {
     Pieces { device: chosen.and_then(|(tag, _)| tag.as_int()), steps_ns, pieces }
 }
 
-fn of_device(run: &Run, device: Tag, namer: &mut Namer<'_>, sums: &mut Sums) {
+fn of_device(run: &Run, device: Tag, namer: &mut Namer<'_>, sums: &mut PieceSums) {
     let of_device = run.streams().iter().filter(|stream| stream.device == device);
     let mut work: Vec<(Ns, Ns, Key)> = Vec::new();
     for one in of_device.flat_map(|stream| &stream.work) {
@@ -240,10 +239,10 @@ fn of_device(run: &Run, device: Tag, namer: &mut Namer<'_>, sums: &mut Sums) {
 }
 
 /// Without any device, what the main thread did.
-fn of_host(run: &Run, namer: &mut Namer<'_>, sums: &mut Sums) {
+fn of_host(run: &Run, namer: &mut Namer<'_>, sums: &mut PieceSums) {
     for span in sums.windows.spans().to_vec() {
         let Some(main) = run.host().main() else {
-            sums.add(Key::of(Cause::Host(crate::threads::activity::Activity::Unrecorded)), span);
+            sums.add(Key::for_cause(Cause::Host(crate::threads::activity::Activity::Unrecorded)), span);
             continue;
         };
         run.host().doing(main, span, |segment| {
@@ -254,7 +253,7 @@ fn of_host(run: &Run, namer: &mut Namer<'_>, sums: &mut Sums) {
     }
 }
 
-/// Gives every moment to one of the pieces of work that run then: kernels before communication, copies and fills, then the one that
+/// Gives every moment to one of the pieces of work that run then: kernels before communication, copies and memsets, then the one that
 /// began first. `work` is sorted by start.
 fn alone(work: &[(Ns, Ns, Key)], mut piece: impl FnMut(Key, (Ns, Ns))) {
     let mut open: BinaryHeap<Reverse<(usize, Ns, usize)>> = BinaryHeap::new();
@@ -286,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_moment_belongs_to_one_piece_of_work() {
-        let key = |cause, name: usize| Key { shapes: name as u32, ..Key::of(cause) };
+        let key = |cause, name: usize| Key { shapes: name as u32, ..Key::for_cause(cause) };
         let work = [
             (Ns(0), Ns(10), key(Cause::Copy, 1)),
             (Ns(2), Ns(6), key(Cause::Kernel, 2)),

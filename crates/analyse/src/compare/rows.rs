@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_model::Order;
 
 use super::matching::{Matched, matches};
-use super::pieces::{Pieces, Place};
+use super::pieces::{PiecePlace, Pieces};
 use crate::causes::account::definition;
 use crate::causes::cause::Cause;
 use crate::statistics::welch;
@@ -15,7 +15,7 @@ use crate::statistics::welch;
 /// How sure it is that a change is not noise. There are hundreds of rows: at 95%, a dozen of them would change by chance.
 const CONFIDENCE: f64 = 0.999;
 /// Names of one side that a row lists.
-const NAMES: usize = 4;
+const MAX_NAMES: usize = 4;
 
 /// What happened to a row.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -23,7 +23,6 @@ const NAMES: usize = 4;
 pub enum Change {
     /// It takes more time per step.
     Increased,
-    /// It takes less.
     Decreased,
     /// The earlier run has none of it.
     Added,
@@ -34,7 +33,7 @@ pub enum Change {
 }
 
 impl Change {
-    fn of(before: i64, after: i64, has: [bool; 2]) -> Change {
+    fn between(before: i64, after: i64, has: [bool; 2]) -> Change {
         match (has, after.cmp(&before)) {
             ([false, true], _) => Change::Added,
             ([true, false], _) => Change::Removed,
@@ -48,7 +47,6 @@ impl Change {
 /// One place in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ChangeRow {
-    /// What happened.
     pub change: Change,
     /// What the two were matched by.
     pub matched: Matched,
@@ -58,15 +56,12 @@ pub struct ChangeRow {
     pub module: Option<String>,
     /// Whether it is the module's backward pass.
     pub backward: bool,
-    /// The operator.
     pub op: Option<String>,
     /// The kernel, or what the host was in; as the later run calls it.
     pub name: String,
     /// What the earlier run calls it, where that differs.
     pub before_name: Option<String>,
-    /// Per step, before.
     pub before_ns: i64,
-    /// Per step, after.
     pub after_ns: i64,
     /// The change per step.
     pub delta_ns: i64,
@@ -76,22 +71,17 @@ pub struct ChangeRow {
     pub is_noise: bool,
     /// Kernels, copies or stretches of idle time per step, before.
     pub before_count: f64,
-    /// The same after.
     pub after_count: f64,
 }
 
 /// One cause in both runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CauseChange {
-    /// The cause.
     pub cause: Cause,
     /// What it is called.
     pub label: &'static str,
-    /// What it means.
     pub definition: Option<&'static str>,
-    /// Per step, before.
     pub before_ns: i64,
-    /// Per step, after.
     pub after_ns: i64,
     /// The change per step.
     pub delta_ns: i64,
@@ -99,14 +89,14 @@ pub struct CauseChange {
 
 /// All recordings of one side.
 struct Side {
-    places: Vec<Place>,
-    sums: Vec<OfSide>,
+    places: Vec<PiecePlace>,
+    sums: Vec<SideTotals>,
     steps: u64,
     recordings: usize,
 }
 
 #[derive(Clone, Debug, Default)]
-struct OfSide {
+struct SideTotals {
     total_ns: i64,
     count: u64,
     squares: f64,
@@ -116,7 +106,7 @@ struct OfSide {
 
 impl Side {
     fn new(runs: &[Pieces]) -> Side {
-        let mut numbers: HashMap<&Place, usize, RandomState> = HashMap::default();
+        let mut numbers: HashMap<&PiecePlace, usize, RandomState> = HashMap::default();
         let mut side = Side { places: Vec::new(), sums: Vec::new(), steps: 0, recordings: runs.len() };
         for run in runs {
             side.steps += run.steps_ns.len() as u64;
@@ -124,7 +114,7 @@ impl Side {
             for piece in &run.pieces {
                 let at = *numbers.entry(&piece.place).or_insert_with(|| {
                     side.places.push(piece.place.clone());
-                    side.sums.push(OfSide::default());
+                    side.sums.push(SideTotals::default());
                     side.places.len() - 1
                 });
                 let sum = &mut side.sums[at];
@@ -181,7 +171,7 @@ impl Side {
     }
 
     /// What a row is called: its largest pieces first.
-    fn names(&self, row: &[usize], name: impl Fn(&Place) -> Option<&String>) -> Option<String> {
+    fn names(&self, row: &[usize], name: impl Fn(&PiecePlace) -> Option<&String>) -> Option<String> {
         let mut row = row.to_vec();
         row.order_by_key(|&at| std::cmp::Reverse(self.sums[at].total_ns));
         let mut names: Vec<&String> = Vec::new();
@@ -190,8 +180,8 @@ impl Side {
                 names.push(found);
             }
         }
-        let more = names.len().saturating_sub(NAMES);
-        let mut text = names.iter().take(NAMES).map(|name| name.as_str()).collect::<Vec<_>>().join(" + ");
+        let more = names.len().saturating_sub(MAX_NAMES);
+        let mut text = names.iter().take(MAX_NAMES).map(|name| name.as_str()).collect::<Vec<_>>().join(" + ");
         if more > 0 {
             text.push_str(&format!(" + {more} more"));
         }
@@ -219,7 +209,7 @@ pub(super) fn rows(runs: &[Vec<Pieces>; 2]) -> (Vec<ChangeRow>, Vec<CauseChange>
         let noise = sides[0].noise(&pair.before).zip(sides[1].noise(&pair.after));
         let noise_ns = noise.map(|(before, after)| welch(before, after, CONFIDENCE).ceil() as i64);
         rows.push(ChangeRow {
-            change: Change::of(before_ns, after_ns, has),
+            change: Change::between(before_ns, after_ns, has),
             matched: pair.matched,
             cause: place.cause,
             module: place.module.clone().filter(|_| {

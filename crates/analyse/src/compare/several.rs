@@ -5,8 +5,8 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::figures::{gpu_utilization, mean, peak};
 use super::likeness::{differences, few_steps};
+use super::metrics::{gpu_utilization, mean, peak};
 use crate::run::Run;
 use crate::statistics::{Comparison, Rule, Sample, Verdict, compare};
 
@@ -25,11 +25,8 @@ pub enum ComparedBy {
 pub struct SideRow {
     /// What it is called.
     pub run: String,
-    /// Recordings.
     pub recordings: u64,
-    /// Steps that count.
     pub steps: u64,
-    /// The mean step.
     pub mean_ns: i64,
     /// The shortest step that at least half of the steps do not exceed.
     pub p50_ns: i64,
@@ -37,7 +34,6 @@ pub struct SideRow {
     pub p95_ns: i64,
     /// The mean step's samples; unknown where the program did not say.
     pub samples_per_step: Option<f64>,
-    /// Samples per second.
     pub samples_per_s: Option<f64>,
     /// The share of the steps in which devices were busy.
     pub gpu_utilization: Option<f64>,
@@ -55,7 +51,6 @@ pub struct SideRow {
     pub ratio: Option<f64>,
     /// The lowest ratio that 95% confidence allows.
     pub low: Option<f64>,
-    /// The highest.
     pub high: Option<f64>,
 }
 
@@ -64,7 +59,6 @@ pub struct SideRow {
 pub struct PairRow {
     /// The one named first.
     pub before: String,
-    /// The other.
     pub after: String,
     /// Whether the other is faster.
     pub verdict: Verdict,
@@ -72,7 +66,6 @@ pub struct PairRow {
     pub ratio: Option<f64>,
     /// The lowest ratio that 95% confidence allows.
     pub low: Option<f64>,
-    /// The highest.
     pub high: Option<f64>,
     /// What the interval rests on, in words.
     pub rests_on: &'static str,
@@ -81,7 +74,6 @@ pub struct PairRow {
 /// Several runs side by side.
 #[derive(Clone, Debug)]
 pub struct Several {
-    /// What is compared.
     pub by: ComparedBy,
     /// In the order given.
     pub runs: Vec<SideRow>,

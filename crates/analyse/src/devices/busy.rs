@@ -6,7 +6,6 @@ use crate::names::comm::{Comm, CommRule};
 use crate::scope::intervals::{Collector, Intervals};
 use crate::scope::selection::Selection;
 
-/// What is counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WorkOptions {
     /// Leave out device work without a recorded launching call, as TraceLens does.

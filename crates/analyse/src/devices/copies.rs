@@ -13,20 +13,15 @@ use crate::scope::selection::Selection;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CopyKind {
-    /// A copy.
     Memcpy,
-    /// A fill.
     Memset,
 }
 
-/// One row: all copies or fills of a name such as `Memcpy HtoD (Pinned -> Device)`.
+/// One row: all copies or memsets of a name such as `Memcpy HtoD (Pinned -> Device)`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CopyRow {
-    /// The name.
     pub name: String,
-    /// Copy or fill.
     pub kind: CopyKind,
-    /// How many.
     pub calls: u64,
     /// Bytes moved; none if no call says.
     pub bytes: Option<i64>,
@@ -47,7 +42,6 @@ pub struct CopyRow {
 /// The answer. Rows are ordered by total time, then name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CopiesReport {
-    /// The rows.
     pub rows: Vec<CopyRow>,
     /// Time of all copies.
     pub memcpy_ns: i64,
@@ -59,7 +53,6 @@ pub struct CopiesReport {
 pub const CALLS: Definition =
     Definition { field: "calls", label: "Calls", text: "How many kernels, copies or memsets of this row ran." };
 
-/// Their time.
 pub const TOTAL: Definition = Definition {
     field: "total_ns",
     label: "Total",
@@ -70,11 +63,9 @@ pub const TOTAL: Definition = Definition {
 /// Their time on average.
 pub const MEAN: Definition = Definition { field: "mean_ns", label: "Mean", text: "Total divided by calls." };
 
-/// The shortest.
 pub const MIN: Definition =
     Definition { field: "min_ns", label: "Min", text: "Duration of the shortest call." };
 
-/// The longest.
 pub const MAX: Definition = Definition { field: "max_ns", label: "Max", text: "Duration of the longest call." };
 
 /// What the numbers here mean.
@@ -104,7 +95,7 @@ pub const DEFINITIONS: &[Definition] = &[
 ];
 
 #[derive(Default)]
-struct Sums {
+struct CopyTotals {
     calls: u64,
     total: i64,
     min: i64,
@@ -123,7 +114,7 @@ pub fn copies(trace: &Trace, selection: &Selection) -> CopiesReport {
 pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> CopiesReport {
     let slices = trace.slices();
     let wanted = op.map(|name| trace.strings().find(name));
-    let mut rows: HashMap<(CopyKind, StrId), Sums, RandomState> = HashMap::default();
+    let mut rows: HashMap<(CopyKind, StrId), CopyTotals, RandomState> = HashMap::default();
     for id in slices.ids() {
         let kind = match slices.kind(id) {
             Kind::Memcpy => CopyKind::Memcpy,
@@ -135,7 +126,7 @@ pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> Copi
             continue;
         }
         let ns = slices.dur(id).0;
-        let new = || Sums { min: i64::MAX, ..Sums::default() };
+        let new = || CopyTotals { min: i64::MAX, ..CopyTotals::default() };
         let row = rows.entry((kind, slices.name(id))).or_insert_with(new);
         row.calls += 1;
         row.total = row.total.saturating_add(ns);
@@ -173,7 +164,7 @@ pub fn copies_of(trace: &Trace, selection: &Selection, op: Option<&str>) -> Copi
     report
 }
 
-/// The copy's own figure, else that of the call that asked for it: AMD's older files have it only there.
+/// The copy's own number, else that of the call that asked for it: AMD's older files have it only there.
 pub(crate) fn bytes_of(trace: &Trace, id: SliceId) -> Option<i64> {
     let of = |id| {
         let args = trace.args(id);

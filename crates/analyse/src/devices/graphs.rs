@@ -20,7 +20,6 @@ use crate::steps::Steps;
 
 pub use definitions::DEFINITIONS;
 
-/// A graph.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GraphRow {
     /// Its id, or a letter if the trace has none.
@@ -45,7 +44,6 @@ pub struct GraphRow {
     pub gap_share: f64,
     /// The launching call on the host: the median.
     pub call_p50_ns: i64,
-    /// All launching calls.
     pub call_ns: i64,
     /// The kernel that takes most of its time.
     pub longest: String,
@@ -54,25 +52,19 @@ pub struct GraphRow {
 /// A node of a graph, over all replays.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct NodeRow {
-    /// Its graph.
     pub graph: String,
     /// Its place in the order of the first replay, from 1.
     pub node: u64,
-    /// What runs.
     pub name: String,
     /// In how many replays.
     pub replays: u64,
-    /// All of them.
     pub total_ns: i64,
     /// Its share of all nodes' time in its graph.
     pub share: f64,
-    /// The mean.
     pub mean_ns: f64,
-    /// The median.
     pub p50_ns: i64,
     /// The 95th percentile.
     pub p95_ns: i64,
-    /// The longest.
     pub max_ns: i64,
     /// How long nothing of the replay ran before it, on average.
     pub before_ns: f64,
@@ -91,7 +83,7 @@ pub struct Graphs {
 
 /// What tells one graph from another.
 #[derive(PartialEq, Eq, Hash)]
-enum Which {
+enum GraphIdentity {
     /// The producer's id, and the device.
     Id(Option<i64>, i64),
     /// The names of its nodes, sorted.
@@ -121,7 +113,7 @@ struct Node {
 }
 
 /// Work of a launching call.
-struct Replayed {
+struct GraphWork {
     call: SliceId,
     start: Ns,
     work: SliceId,
@@ -131,7 +123,7 @@ struct Replayed {
 pub fn graphs(trace: &Trace, steps: &Steps, selection: &Selection) -> Graphs {
     let slices = trace.slices();
     let mut is_graph = ByName::new(trace, is_graph_launch);
-    let mut work: Vec<Replayed> = Vec::new();
+    let mut work: Vec<GraphWork> = Vec::new();
     for (lane, info) in trace.lanes().iter() {
         if info.key.domain != Domain::Device {
             continue;
@@ -141,16 +133,16 @@ pub fn graphs(trace: &Trace, steps: &Steps, selection: &Selection) -> Graphs {
                 && is_graph.get(slices.name(call))
                 && selection.contains(trace, id)
             {
-                work.push(Replayed { call, start: slices.start(id), work: id });
+                work.push(GraphWork { call, start: slices.start(id), work: id });
             }
         }
     }
     work.sort_by_key(|w| (slices.start(w.call), w.call, w.start, w.work));
-    let mut found: HashMap<Which, Graph, RandomState> = HashMap::default();
+    let mut found: HashMap<GraphIdentity, Graph, RandomState> = HashMap::default();
     let mut order: Vec<SliceId> = Vec::new();
     for replay in work.chunk_by(|a, b| a.call == b.call) {
         order.push(replay[0].call);
-        found.entry(which(trace, replay)).or_default().add(trace, replay);
+        found.entry(graph_identity(trace, replay)).or_default().add(trace, replay);
     }
     order.sort_unstable();
     let idle = |id: &SliceId| {
@@ -164,20 +156,20 @@ pub fn graphs(trace: &Trace, steps: &Steps, selection: &Selection) -> Graphs {
     Graphs { graphs, nodes, calls_without_work }
 }
 
-fn which(trace: &Trace, replay: &[Replayed]) -> Which {
-    let recorded = |w: &Replayed| trace.args(w.work).int(Attr::GraphId).filter(|&id| id != 0);
+fn graph_identity(trace: &Trace, replay: &[GraphWork]) -> GraphIdentity {
+    let recorded = |w: &GraphWork| trace.args(w.work).int(Attr::GraphId).filter(|&id| id != 0);
     if let Some(id) = replay.iter().find_map(recorded) {
         let lane = trace.slices().lane(replay[0].work);
-        return Which::Id(trace.lanes().get(lane).key.process.as_int(), id);
+        return GraphIdentity::Id(trace.lanes().get(lane).key.process.as_int(), id);
     }
     let mut names: Vec<StrId> = replay.iter().map(|w| trace.slices().name(w.work)).collect();
     // Nodes on several streams do not always start in the same order.
     names.sort_unstable();
-    Which::Names(names)
+    GraphIdentity::Names(names)
 }
 
 impl Graph {
-    fn add(&mut self, trace: &Trace, replay: &[Replayed]) {
+    fn add(&mut self, trace: &Trace, replay: &[GraphWork]) {
         let slices = trace.slices();
         let parts: Vec<(Ns, Ns)> = replay.iter().map(|w| (w.start, slices.end(w.work))).collect();
         let end = parts.iter().map(|p| p.1).max().unwrap_or(replay[0].start);
@@ -210,18 +202,18 @@ impl Graph {
 
 fn rows(
     trace: &Trace,
-    found: HashMap<Which, Graph, RandomState>,
+    found: HashMap<GraphIdentity, Graph, RandomState>,
     wall_ns: i64,
 ) -> (Vec<GraphRow>, Vec<NodeRow>) {
-    let mut all: Vec<(Which, Graph)> = found.into_iter().collect();
+    let mut all: Vec<(GraphIdentity, Graph)> = found.into_iter().collect();
     // Names and ids make the order the same for any hash.
     all.order_by(|(a, x), (b, y)| (y.busy, y.works).cmp(&(x.busy, x.works)).then_with(|| a.cmp(b)));
     let (mut graphs, mut nodes) = (Vec::new(), Vec::new());
     let mut letters = 0;
     for (which, mut graph) in all {
         let label = match &which {
-            Which::Id(_, id) => id.to_string(),
-            Which::Names(_) => {
+            GraphIdentity::Id(_, id) => id.to_string(),
+            GraphIdentity::Names(_) => {
                 letters += 1;
                 letter(letters - 1)
             }
@@ -250,7 +242,7 @@ fn rows(
         }
         graphs.push(GraphRow {
             graph: label,
-            recorded: matches!(which, Which::Id(..)),
+            recorded: matches!(which, GraphIdentity::Id(..)),
             replays: graph.replays,
             nodes: graph.works as f64 / graph.replays as f64,
             device_p50_ns: quantile(&mut graph.spans, 0.5),
@@ -267,13 +259,13 @@ fn rows(
     (graphs, nodes)
 }
 
-impl Which {
-    fn cmp(&self, other: &Which) -> std::cmp::Ordering {
+impl GraphIdentity {
+    fn cmp(&self, other: &GraphIdentity) -> std::cmp::Ordering {
         match (self, other) {
-            (Which::Id(d, a), Which::Id(e, b)) => (d, a).cmp(&(e, b)),
-            (Which::Names(a), Which::Names(b)) => a.cmp(b),
-            (Which::Id(..), Which::Names(_)) => std::cmp::Ordering::Less,
-            (Which::Names(_), Which::Id(..)) => std::cmp::Ordering::Greater,
+            (GraphIdentity::Id(d, a), GraphIdentity::Id(e, b)) => (d, a).cmp(&(e, b)),
+            (GraphIdentity::Names(a), GraphIdentity::Names(b)) => a.cmp(b),
+            (GraphIdentity::Id(..), GraphIdentity::Names(_)) => std::cmp::Ordering::Less,
+            (GraphIdentity::Names(_), GraphIdentity::Id(..)) => std::cmp::Ordering::Greater,
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::devices::occupancy::Occupancy;
 use crate::scope::selection::device_of;
 
 /// One whole: a multiprocessor filled with blocks, or full occupancy.
-pub(crate) const ONE: i64 = 1_000_000_000;
+pub(crate) const WHOLE: i64 = 1_000_000_000;
 
 /// A kernel and the part of its time that counts.
 pub(crate) type Clipped = (SliceId, Ns, Ns);
 
-/// The figures of one device.
+/// The numbers of one device.
 #[derive(Default)]
 pub(crate) struct Estimates {
     pub(crate) sm_efficiency: Option<f64>,
@@ -25,42 +25,47 @@ pub(crate) struct Estimates {
 }
 
 impl Estimates {
-    /// The figures of these kernels over a window of this length.
-    pub(crate) fn of(trace: &Trace, occupancy: &Occupancy, kernels: &[Clipped], window: Ns) -> Estimates {
+    /// The numbers of these kernels over a window of this length.
+    pub(crate) fn for_kernels(
+        trace: &Trace,
+        occupancy: &Occupancy,
+        kernels: &[Clipped],
+        window: Ns,
+    ) -> Estimates {
         // Unpacking arguments is nearly all of the work here, and each kernel's stand alone.
         let both = |kernel: SliceId| {
-            let form = KernelForm::of(trace, kernel);
+            let form = KernelForm::read(trace, kernel);
             let percent = occupancy.percent(device_of(trace, kernel), &form);
             (filling(&form), percent.map(|percent| level(percent / 100.0)))
         };
         let levels: Vec<_> = kernels.par_iter().with_min_len(4096).map(|k| both(k.0)).collect();
-        let mut figures = Estimates::default();
+        let mut estimates = Estimates::default();
         // Where the sum of blocks per SM rises or falls. Integers, so that what rose falls back to zero exactly.
         let mut changes: Vec<(Ns, i64)> = Vec::new();
         let mut occupancy_time = 0i128;
         for (&(_, start, end), (blocks, occupancy)) in kernels.iter().zip(levels) {
             if let Some(level) = blocks {
                 changes.extend([(start, level), (end, -level)]);
-                figures.sm_known += end - start;
+                estimates.sm_known += end - start;
             }
             if let Some(level) = occupancy {
                 occupancy_time += i128::from(level) * i128::from((end - start).0);
-                figures.occupancy_known += end - start;
+                estimates.occupancy_known += end - start;
             }
         }
-        if figures.sm_known > Ns::ZERO && window > Ns::ZERO {
-            figures.sm_efficiency = Some(share(filled(changes), window));
+        if estimates.sm_known > Ns::ZERO && window > Ns::ZERO {
+            estimates.sm_efficiency = Some(share(filled(changes), window));
         }
-        if figures.occupancy_known > Ns::ZERO {
-            figures.occupancy = Some(share(occupancy_time, figures.occupancy_known));
+        if estimates.occupancy_known > Ns::ZERO {
+            estimates.occupancy = Some(share(occupancy_time, estimates.occupancy_known));
         }
-        figures
+        estimates
     }
 }
 
-/// How far a kernel's blocks fill the multiprocessors, in parts of [`ONE`].
+/// How far a kernel's blocks fill the multiprocessors, in parts of [`WHOLE`].
 pub(crate) fn blocks_level(trace: &Trace, kernel: SliceId) -> Option<i64> {
-    filling(&KernelForm::of(trace, kernel))
+    filling(&KernelForm::read(trace, kernel))
 }
 
 /// One kernel alone may fill its multiprocessors many times over; more than once does not count.
@@ -69,16 +74,16 @@ fn filling(form: &KernelForm<'_>) -> Option<i64> {
 }
 
 fn level(share: f64) -> i64 {
-    (share.min(1.0) * ONE as f64).round() as i64
+    (share.min(1.0) * WHOLE as f64).round() as i64
 }
 
-/// The integral over time of a sum that rises and falls, at most [`ONE`] of it.
+/// The integral over time of a sum that rises and falls, at most [`WHOLE`] of it.
 fn filled(mut changes: Vec<(Ns, i64)>) -> i128 {
     // One stream without overlaps is sorted already; several are a few sorted runs.
     changes.sort_by_key(|change| change.0);
     let (mut level, mut since, mut filled) = (0i64, Ns::ZERO, 0i128);
     for (at, change) in changes {
-        filled += i128::from(level.min(ONE)) * i128::from((at - since).0);
+        filled += i128::from(level.min(WHOLE)) * i128::from((at - since).0);
         level += change;
         since = at;
     }
@@ -86,5 +91,5 @@ fn filled(mut changes: Vec<(Ns, i64)>) -> i128 {
 }
 
 fn share(filled: i128, of: Ns) -> f64 {
-    filled as f64 / (i128::from(of.0) * i128::from(ONE)) as f64
+    filled as f64 / (i128::from(of.0) * i128::from(WHOLE)) as f64
 }

@@ -21,7 +21,7 @@ pub(crate) struct KernelForm<'a> {
 
 impl<'a> KernelForm<'a> {
     /// One pass over the arguments: a search for each would decode them six times.
-    pub(crate) fn of(trace: &'a Trace, kernel: SliceId) -> KernelForm<'a> {
+    pub(crate) fn read(trace: &'a Trace, kernel: SliceId) -> KernelForm<'a> {
         let mut form = KernelForm::default();
         for (attr, value) in trace.args(kernel).attrs() {
             match attr {

@@ -8,7 +8,7 @@ use crate::names::by_name::ByName;
 use crate::names::tensor_core::{TensorCores, op_is_eligible, tensor_cores};
 
 #[derive(Copy, Clone)]
-pub(crate) struct KernelIs {
+pub(crate) struct KernelTraits {
     pub(crate) tensor_core: TensorCores,
     pub(crate) eligible: bool,
 }
@@ -50,11 +50,11 @@ impl<'a> KernelKinds<'a> {
         }
     }
 
-    pub(crate) fn of(&mut self, kernel: SliceId) -> KernelIs {
+    pub(crate) fn traits_of(&mut self, kernel: SliceId) -> KernelTraits {
         let links = self.trace.links();
         // The operator by External id; where that is missing, whatever the launching call lies in.
         let known = [links.op(kernel), links.launch(kernel)];
-        KernelIs {
+        KernelTraits {
             tensor_core: self.tensor_core.get(self.trace.slices().name(kernel)),
             eligible: known.into_iter().flatten().any(|id| self.eligible[id.index()]),
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use stepscope_model::{Ns, SeriesId, Trace, Unit};
 
 /// What the recorder calls the counter: `GPU 0 memory bandwidth`.
-const NAME: (&str, &str) = ("GPU ", " memory bandwidth");
+const COUNTER_NAME: (&str, &str) = ("GPU ", " memory bandwidth");
 
 /// The recorded counters of a trace's devices.
 pub(crate) struct MemoryBandwidth {
@@ -19,7 +19,8 @@ pub(crate) struct MemoryBandwidth {
 impl MemoryBandwidth {
     pub(crate) fn new(trace: &Trace) -> MemoryBandwidth {
         let counters = trace.counters();
-        let device = |name: &str| name.strip_prefix(NAME.0)?.strip_suffix(NAME.1)?.parse::<i64>().ok();
+        let device =
+            |name: &str| name.strip_prefix(COUNTER_NAME.0)?.strip_suffix(COUNTER_NAME.1)?.parse::<i64>().ok();
         let of_series = counters.series().iter().map(|series| match series.unit {
             Some(Unit::Percent) => device(trace.text(series.name)),
             _ => None,

@@ -51,7 +51,7 @@ pub struct Launch {
 impl Limits {
     /// The limits of a described device; what its description leaves out is that of its compute capability. `None` for
     /// anything but NVIDIA's: others record no registers, and their rules are others.
-    pub fn of(device: &Device) -> Option<Limits> {
+    pub fn for_device(device: &Device) -> Option<Limits> {
         let capability = (device.compute_major?, device.compute_minor?);
         if device.warp_size.is_some_and(|warp| warp != 32) {
             return None;
@@ -147,8 +147,8 @@ pub(crate) struct Occupancy {
 impl Occupancy {
     pub(crate) fn new(trace: &Trace) -> Occupancy {
         let devices = &trace.meta().devices;
-        let described: HashMap<_, _, _> = devices.iter().map(|d| (d.index, Limits::of(d))).collect();
-        let first = devices.first().and_then(Limits::of);
+        let described: HashMap<_, _, _> = devices.iter().map(|d| (d.index, Limits::for_device(d))).collect();
+        let first = devices.first().and_then(Limits::for_device);
         let alike = first.filter(|first| described.values().all(|limits| limits.as_ref() == Some(first)));
         Occupancy { described, alike }
     }
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_matrix_product_of_an_h200_worked_by_hand() {
-        let h200 = Limits::of(&device((9, 0))).unwrap();
+        let h200 = Limits::for_device(&device((9, 0))).unwrap();
         // nvjet: 168 registers x 32 = 5376 for a warp; 16,384 of a partition hold 3 of them, so 12 of 64 warps.
         let nvjet = Launch { threads: 384, registers: 168, shared_bytes: 200 << 10, blocks_per_sm: 3.0 };
         assert_eq!(h200.resident_blocks(&nvjet), 1);
@@ -213,16 +213,16 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_not_made_up() {
-        assert_eq!(Limits::of(&Device::default()), None);
-        assert_eq!(Limits::of(&device((42, 0))), None);
+        assert_eq!(Limits::for_device(&Device::default()), None);
+        assert_eq!(Limits::for_device(&device((42, 0))), None);
         // AMD's gfx90a calls itself 9.0 as well.
-        assert_eq!(Limits::of(&Device { warp_size: Some(64), ..device((9, 0)) }), None);
+        assert_eq!(Limits::for_device(&Device { warp_size: Some(64), ..device((9, 0)) }), None);
         assert_eq!(
             (product("[16, 8, 1]"), product("[16,8]"), product("[0, 1, 1]")),
             (Some(128), Some(128), None)
         );
         assert_eq!((product(""), product("[9000000000, 9000000000, 9]")), (None, None));
-        let h200 = Limits::of(&device((9, 0))).unwrap();
+        let h200 = Limits::for_device(&device((9, 0))).unwrap();
         for (threads, registers, shared_bytes) in
             [(0, 1, 1), (-5, 1, 1), (1, i64::MAX, 1), (1, 1, i64::MAX), (1, -1, -1)]
         {

@@ -11,7 +11,6 @@ use crate::names::by_name::ByName;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
 
-/// What is known.
 #[derive(Default)]
 pub(crate) struct SyncEvents {
     /// By waiting call: the work it waited for.

@@ -122,7 +122,7 @@ pub const DEFINITIONS: &[Definition] = &[
         field: "tensor_core_unknown_ns",
         label: "Tensor cores unknown",
         text: "The part of kernel time in kernels whose names say neither that they use tensor cores nor that they \
-               do not: Triton's products, and what somebody wrote by hand.",
+               do not: Triton's products, and kernels written by hand.",
     },
     Definition {
         field: "tensor_core_unknown_share",
@@ -142,15 +142,10 @@ pub const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// One stream's use.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "StreamUse")]
-pub struct StreamRow {
-    /// Its number.
+pub struct StreamUse {
     pub stream: Option<i64>,
-    /// Any work ran.
     pub busy_ns: i64,
-    /// A kernel ran.
     pub kernel_busy_ns: i64,
     /// Kernel busy / window.
     pub utilization: Option<f64>,
@@ -162,18 +157,14 @@ pub struct StreamRow {
     pub memset: u64,
 }
 
-/// One device's use.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GpuRow {
-    /// Its number.
     pub device: Option<i64>,
     /// Its product name, if the file says.
     pub name: Option<String>,
     /// The length of the window.
     pub window_ns: i64,
-    /// Any work ran.
     pub busy_ns: i64,
-    /// A kernel ran.
     pub kernel_busy_ns: i64,
     /// Kernel busy / window.
     pub utilization: Option<f64>,
@@ -206,7 +197,7 @@ pub struct GpuRow {
     /// The part of it in kernels that say their occupancy: what the occupancy rests on.
     pub occupancy_known_ns: i64,
     /// Its streams, by number.
-    pub streams: Vec<StreamRow>,
+    pub streams: Vec<StreamUse>,
 }
 
 /// How well each device is used.
@@ -214,14 +205,13 @@ pub struct GpuRow {
 pub struct GpuReport {
     /// Where the window begins.
     pub start_ns: i64,
-    /// A row a device, by number.
+    /// One row per device, by number.
     pub devices: Vec<GpuRow>,
 }
 
 /// A device's utilization over time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct UtilizationSeries {
-    /// The device.
     pub device: i64,
     /// Where the first bucket begins and each next one, and where the last ends.
     pub edges_ns: Vec<i64>,
@@ -304,7 +294,7 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
                 stream_kernels.add(start, end);
                 kernel_busy.add(start, end);
                 kernel_ns += time;
-                let is = kinds.of(id);
+                let is = kinds.traits_of(id);
                 match is.tensor_core {
                     TensorCores::Yes => tensor_core_ns += time,
                     TensorCores::Unknown => unknown_ns += time,
@@ -318,7 +308,7 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
             continue;
         }
         let kernel_busy_ns = stream_kernels.finish().length();
-        streams.push(StreamRow {
+        streams.push(StreamUse {
             stream: trace.lanes().get(lane).key.thread.as_int(),
             busy_ns: stream_busy.finish().length().0,
             kernel_busy_ns: kernel_busy_ns.0,
@@ -329,7 +319,7 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
         });
     }
     let kernel_busy_ns = kernel_busy.finish().length();
-    let estimates = Estimates::of(trace, &kinds.occupancy, &kernels, window_ns);
+    let estimates = Estimates::for_kernels(trace, &kinds.occupancy, &kernels, window_ns);
     let device = device.as_int();
     GpuRow {
         device,

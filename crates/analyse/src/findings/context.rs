@@ -3,15 +3,18 @@
 use std::cell::OnceCell;
 use std::ops::Deref;
 
-use stepscope_model::SliceId;
+use stepscope_model::{Program, SliceId};
 
 use super::warm_up::{self, WarmUp};
-use super::{Confidence, Estimate, Evidence, Figure, Finding, Severity, Shown, Thresholds};
+use super::{Confidence, Estimate, Evidence, Finding, Metric, Recorder, Severity, ShownSlice, Thresholds};
 use crate::names::library_file::is_library_file;
 use crate::run::{AmountUnit, PythonTime, Run, Saving};
 
 /// A replay that is further off than this, as a share of the measured time, only gives bounds.
 const MAX_REPLAY_ERROR: f64 = 0.05;
+
+/// A smaller share reads as 0.0%.
+const MIN_SHARE: f64 = 0.0005;
 
 /// Fewer samples than this say too little about a program.
 const MIN_SAMPLES: i64 = 50;
@@ -48,6 +51,11 @@ impl<'a> Context<'a> {
         self.thresholds.get(name)
     }
 
+    /// What made the recording: hints speak of it.
+    pub(super) fn recorder(&self) -> Recorder {
+        Recorder::of(self.trace().meta())
+    }
+
     /// Compiling and loading of code inside the steps.
     pub(super) fn warm_up(&self) -> &WarmUp {
         self.warm_up.get_or_init(|| warm_up::find(self))
@@ -78,9 +86,12 @@ impl<'a> Context<'a> {
         self.steps().counted().count()
     }
 
-    /// The severity of what a fix saves, as a share of the step without the profiler; none if it is too small to mention.
+    /// The severity of what a fix saves, as a share of the step without the profiler; none if it is too small to mention,
+    /// and whatever the thresholds say, if it reads as nothing.
     pub fn severity(&self, share: f64) -> Option<Severity> {
-        if share >= self.limit("severity.high") {
+        if share < MIN_SHARE {
+            None
+        } else if share >= self.limit("severity.high") {
             Some(Severity::High)
         } else if share >= self.limit("severity.medium") {
             Some(Severity::Medium)
@@ -129,12 +140,12 @@ impl<'a> Context<'a> {
     }
 
     /// Slices as evidence: the longest few.
-    pub fn shown(&self, slices: impl IntoIterator<Item = SliceId>) -> Vec<Shown> {
+    pub fn shown(&self, slices: impl IntoIterator<Item = SliceId>) -> Vec<ShownSlice> {
         let columns = self.trace().slices();
         let mut all: Vec<SliceId> = slices.into_iter().collect();
         all.sort_by_key(|&id| (std::cmp::Reverse(columns.dur(id)), id));
         all.truncate(5);
-        let shown = |slice| Shown {
+        let shown = |slice| ShownSlice {
             name: self.trace().name(slice).to_owned(),
             start_ns: columns.start(slice).0,
             dur_ns: columns.dur(slice).0,
@@ -150,7 +161,7 @@ impl<'a> Context<'a> {
             return true;
         }
         let file = frame.split('(').next().unwrap_or_default();
-        let sources = trace.programs().iter().flat_map(|p| &p.instructions).filter_map(|i| i.source.as_ref());
+        let sources = trace.programs().iter().flat_map(Program::instructions).filter_map(|i| i.source);
         sources.map(|source| source.file.rsplit(['/', '\\']).next()).any(|name| name == Some(file))
     }
 
@@ -178,6 +189,8 @@ fn blank(rule: &'static str, severity: Severity) -> Finding {
         saves_unprofiled_ns: None,
         saves_unprofiled_share: None,
         estimate: Estimate::None,
+        measured: None,
+        measured_text: None,
         evidence: Vec::new(),
         why: String::new(),
         fix: String::new(),
@@ -190,8 +203,8 @@ fn blank(rule: &'static str, severity: Severity) -> Finding {
 }
 
 impl Evidence {
-    /// A figure with its meaning.
-    pub fn new(label: impl Into<String>, value: Figure, definition: &'static str) -> Evidence {
+    /// A number with its meaning.
+    pub fn new(label: impl Into<String>, value: Metric, definition: &'static str) -> Evidence {
         Evidence { label: label.into(), value, definition }
     }
 }

@@ -4,16 +4,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Attr;
 
-use super::Finding;
+use super::{Finding, Recorder};
 use crate::causes::verdict::Verdict;
 use crate::run::Run;
 
 /// Rules that could not look, and what to record for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CouldNotLook {
-    /// What to record.
     pub needs: &'static str,
-    /// The rules.
     pub rules: &'static [&'static str],
     /// Whether the rules see something without it, though less.
     pub partly: bool,
@@ -43,20 +41,21 @@ pub fn could_not_look(run: &Run) -> Vec<CouldNotLook> {
     }
     let on_device = run.device_work().next().is_some();
     let has_shapes = || trace.slices().ids().any(|id| trace.args(id).text_id(Attr::InputShapes).is_some());
+    let recorder = Recorder::of(trace.meta());
     let mut found = Vec::new();
     if on_device && !has_shapes() {
-        let needs = "record_shapes=True";
+        let needs = recorder.shapes();
         found.push(CouldNotLook::new(needs, &["double_precision", "slow_kernels"], false));
         let rules = &["mixed_precision", "tf32_off", "gemm_alignment", "unfused_attention", "channels_last"];
         found.push(CouldNotLook::new(needs, rules, true));
     }
     if on_device && trace.allocations().is_empty() {
         let rules = &["memory_leak", "memory_near_limit", "memory_fragmentation"];
-        found.push(CouldNotLook::new("profile_memory=True", rules, false));
+        found.push(CouldNotLook::new(recorder.memory(), rules, false));
     }
     if on_device && run.steps().synthetic {
         let rules = &["uneven_steps", "memory_leak", "allocator_churn"];
-        found.push(CouldNotLook::new("prof.step() after each iteration", rules, false));
+        found.push(CouldNotLook::new(recorder.steps(), rules, false));
     }
     found
 }
@@ -106,10 +105,14 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
         let text = "Record again and start before the work is launched: most of what the device did is not in this trace.";
         return Some(text.to_owned());
     }
-    let shapes = could_not_look(run).iter().any(|blind| blind.needs == "record_shapes=True");
+    let recorder = Recorder::of(run.trace().meta());
+    let shapes = could_not_look(run).iter().any(|blind| blind.needs == recorder.shapes());
     let text = match verdict.bound_by {
         "gpu" if shapes => {
-            "No finding covers its kernels: how fast they could be is unknown without record_shapes=True."
+            let shapes = recorder.shapes();
+            return Some(format!(
+                "No finding covers its kernels: how fast they could be is unknown without {shapes}."
+            ));
         }
         "gpu" => {
             "No finding covers its kernels: this trace shows no known mistake. `stepscope roofline` shows how \
@@ -132,7 +135,12 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
         "unknown" if run.trace().meta().framework.is_some() => {
             "No finding covers this: record with the Python tracer on (python_tracer_level=1) to see what the host was doing."
         }
-        "unknown" => "No finding covers this: record with with_stack=True to see what the host was doing.",
+        "unknown" => {
+            let stacks = recorder.stacks();
+            return Some(format!(
+                "No finding covers this: record with {stacks} to see what the host was doing."
+            ));
+        }
         "host_only" => return None,
         _ => "No finding covers this: `stepscope gaps` names what the device waited for.",
     };

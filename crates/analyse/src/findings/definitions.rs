@@ -1,4 +1,4 @@
-//! What the numbers of a finding mean; each figure of its evidence carries a definition of its own.
+//! What the numbers of a finding mean; each number of its evidence carries a definition of its own.
 
 use crate::scope::definition::Definition;
 
@@ -38,6 +38,27 @@ pub const DEFINITIONS: &[Definition] = &[
         label: "Estimate",
         text: "Where the saving comes from. replay: the run was replayed with the change; model: replayed with kernel times from \
                a model of the hardware; upper_bound: the time spent on it, which no fix can exceed; none: no saving is known.",
+    },
+    Definition {
+        field: "measured",
+        label: "Measured",
+        text: "What `stepscope try` measured on this program: a change of this finding was put in, and its iterations were timed \
+               without a profiler, in turns with runs without the change.",
+    },
+    Definition {
+        field: "without_ns",
+        label: "Without it",
+        text: "The mean iteration of the runs without the change.",
+    },
+    Definition {
+        field: "with_ns",
+        label: "With it",
+        text: "The median over the runs with the change of their mean iteration.",
+    },
+    Definition {
+        field: "saves_interval",
+        label: "Interval",
+        text: "From where to where the measured saving may lie, as a share of an iteration, with 95% confidence.",
     },
     Definition {
         field: "confidence",

@@ -25,7 +25,6 @@ pub(crate) struct Edit<'a> {
 }
 
 impl<'a> Edit<'a> {
-    /// No change yet.
     pub(crate) fn new(trace: &'a Trace) -> Self {
         Edit {
             trace,

@@ -27,25 +27,29 @@ mod named_matrix;
 mod optimizer;
 mod pageable_copies;
 mod parameter_loop;
+mod pauses;
 mod profiler_overhead;
 mod python;
 mod recomputation;
+mod recorded_faster;
 mod round_trips;
 mod slow_kernels;
 mod small_copies;
 mod snapshot;
+mod start_up;
 mod synchronization;
+mod text;
 mod tf32_off;
 mod uneven_steps;
 mod unfused_attention;
 mod unfused_pointwise;
 mod unrepresentative;
-mod words;
 mod xla;
 
 use super::Rule;
 
-pub(super) use xla::{RULES as OF_ANY_FRAMEWORK, say as say_of_framework};
+pub(super) use text::{percent, time};
+pub(super) use xla::{RULES as OF_ANY_FRAMEWORK, reword as reword_for_framework};
 
 /// Every rule, by name.
 pub const RULES: &[Rule] = &[
@@ -72,8 +76,10 @@ pub const RULES: &[Rule] = &[
     mixed_precision::RULE,
     optimizer::RULE,
     pageable_copies::RULE,
+    pauses::RULE,
     profiler_overhead::RULE,
     recomputation::RULE,
+    recorded_faster::RULE,
     round_trips::RULE,
     slow_kernels::RULE,
     small_copies::RULE,
@@ -84,6 +90,7 @@ pub const RULES: &[Rule] = &[
     snapshot::out_of_memory::RULE,
     snapshot::peak::RULE,
     snapshot::spike::RULE,
+    start_up::RULE,
     synchronization::RULE,
     parameter_loop::RULE,
     tf32_off::RULE,

@@ -14,7 +14,6 @@ pub struct Threshold {
     pub name: &'static str,
     /// What it is unless overridden.
     pub default: f64,
-    /// What it limits.
     pub text: &'static str,
 }
 
@@ -71,7 +70,7 @@ pub const LEAKS: &[Threshold] = &[
     Threshold {
         name: "leak.steadiness",
         default: GrowthRule::COUNTED.steadiness,
-        text: "how steep the second half must be, as a share of the whole: what fills and stops is no leak",
+        text: "how steep the second half must be, as a share of the whole: memory that fills up and stops does not leak",
     },
     Threshold {
         name: "leak.min_levels",

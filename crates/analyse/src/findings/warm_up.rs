@@ -13,7 +13,7 @@ use crate::scope::intervals::{Collector, Intervals};
 use crate::threads::activity::Activity;
 
 /// Clocks of host and profiler events differ by a few microseconds.
-const SLACK: Ns = Ns(10_000);
+const CLOCK_SLACK: Ns = Ns(10_000);
 
 /// PyTorch has a thread of the backward pass for each device.
 const MAX_THREADS: usize = 64;
@@ -21,9 +21,9 @@ const MAX_THREADS: usize = 64;
 /// Time in compilation and loading, by step. As a scenario: the run without it.
 #[derive(Default)]
 pub(super) struct WarmUp {
-    /// Compilation on the host, a figure a step.
+    /// Compilation on the host, one number per step.
     pub(super) compiling: Vec<i64>,
-    /// Loading of code that is not part of a compilation, a figure a step.
+    /// Loading of code that is not part of a compilation, one number per step.
     pub(super) loading: Vec<i64>,
     /// Slices that show it, compilation first.
     pub(super) slices: Vec<SliceId>,
@@ -149,7 +149,7 @@ fn call_around(context: &Context<'_>, main: LaneId, (start, end): (Ns, Ns)) -> O
     let moments = [middle, start, end];
     let at = threads.flat_map(|lane| moments.into_iter().filter_map(move |at| host.at(lane, at)));
     let mut calls = at.filter_map(|s| Some((s, s.slice.filter(|&call| slices.kind(call).is_runtime())?)));
-    calls.find(|(s, _)| s.start <= start + SLACK && end <= s.end + SLACK).map(|found| found.1)
+    calls.find(|(s, _)| s.start <= start + CLOCK_SLACK && end <= s.end + CLOCK_SLACK).map(|found| found.1)
 }
 
 /// Whether a call, or a pause the profiler saw, loads or builds device code, or sets a device up.

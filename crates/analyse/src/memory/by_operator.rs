@@ -51,7 +51,7 @@ impl MemoryRecords {
     }
 
     /// The bytes of a slice: records from its start to its end, both included.
-    pub(crate) fn of(&mut self, trace: &Trace, id: SliceId) -> Bytes {
+    pub(crate) fn bytes_of(&mut self, trace: &Trace, id: SliceId) -> Bytes {
         if self.at.is_empty() {
             return [0, 0];
         }

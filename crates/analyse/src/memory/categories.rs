@@ -23,12 +23,10 @@ pub enum Category {
     Temporary,
     /// Batches, and other tensors that the program makes itself.
     Input,
-    /// Nothing says.
     Unknown,
 }
 
 impl Category {
-    /// All of them.
     pub const ALL: [Category; 7] = [
         Category::Parameter,
         Category::Gradient,
@@ -39,7 +37,6 @@ impl Category {
         Category::Unknown,
     ];
 
-    /// Its name.
     pub fn label(self) -> &'static str {
         match self {
             Category::Parameter => "parameter",
@@ -93,7 +90,7 @@ impl<'a> Categories<'a> {
         Categories { history, traits, entries, has_stacks: allocs.any(|entry| entry.stack != StackId::EMPTY) }
     }
 
-    fn of(&self, stack: StackId) -> Traits {
+    fn traits_of(&self, stack: StackId) -> Traits {
         self.traits.get(stack.index()).copied().unwrap_or_default()
     }
 
@@ -102,8 +99,8 @@ impl<'a> Categories<'a> {
         if !self.has_stacks {
             return Category::Unknown;
         }
-        let made = self.of(allocation.stack);
-        let freed = self.entries.get(allocation.to as usize).map(|stack| self.of(*stack));
+        let made = self.traits_of(allocation.stack);
+        let freed = self.entries.get(allocation.to as usize).map(|stack| self.traits_of(*stack));
         // The engine runs the backward pass in threads without Python.
         let backward = |traits: Traits| traits.backward || !traits.any;
         if allocation.before && !made.any {

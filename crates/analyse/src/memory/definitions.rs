@@ -12,7 +12,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "records",
         label: "Records",
-        text: "Allocator records, which are allocations and releases: for a device, those that count; in all, \
+        text: "Allocator records, which are allocations and releases: for a device, those that count; in total, \
                every one in the trace, even without a byte count.",
     },
     Definition {

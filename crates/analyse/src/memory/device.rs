@@ -7,7 +7,6 @@ use crate::scope::selection::Selection;
 pub(super) struct DeviceKey {
     /// PyTorch's device type number.
     pub(super) kind: Option<i64>,
-    /// The device's number.
     pub(super) id: Option<i64>,
     /// Everything past the limit on devices.
     pub(super) rest: bool,

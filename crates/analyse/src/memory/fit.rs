@@ -65,9 +65,7 @@ pub const DEFINITIONS: &[Definition] = &[
 /// A run of some batch.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RunRow {
-    /// The file.
     pub run: String,
-    /// Samples per step.
     pub batch: u64,
     /// The most in use.
     pub peak_allocated_bytes: u64,
@@ -79,10 +77,9 @@ pub struct RunRow {
 
 /// A straight line through points.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub struct Line {
+pub struct FittedLine {
     /// Where it crosses a batch of 0.
     pub fixed: f64,
-    /// Its slope.
     pub each: f64,
     /// How far points are off it; none for two of them.
     pub residual: Option<f64>,
@@ -92,13 +89,13 @@ pub struct Line {
 }
 
 /// Points this close to a line, as a share of the highest, lie on it.
-const STRAIGHT: f64 = 0.01;
+const MAX_DEVIATION_SHARE: f64 = 0.01;
 /// No batch is larger.
-const MOST: u64 = 1 << 40;
+const MAX_BATCH: u64 = 1 << 40;
 
-impl Line {
+impl FittedLine {
     /// The line through points by least squares; none without two different batches.
-    pub fn through(points: &[(f64, f64)]) -> Option<Line> {
+    pub fn through(points: &[(f64, f64)]) -> Option<FittedLine> {
         let count = points.len() as f64;
         let mean = points.iter().map(|point| point.0).sum::<f64>() / count;
         let level = points.iter().map(|point| point.1).sum::<f64>() / count;
@@ -110,19 +107,22 @@ impl Line {
         let fixed = level - each * mean;
         let off: f64 = points.iter().map(|point| (point.1 - fixed - each * point.0).powi(2)).sum();
         let residual = (points.len() > 2).then(|| (off / (count - 2.0)).sqrt());
-        Some(Line { fixed, each, residual, points: points.len(), mean, squares })
+        Some(FittedLine { fixed, each, residual, points: points.len(), mean, squares })
     }
 
     /// The line on which the largest batches lie; points are sorted by batch. A peak is the highest of several moments, of which each
     /// grows by its own line: with small batches it may be in the optimizer's step, which does not grow at all. So it only gets
     /// steeper, and beyond the largest batch its last part goes on.
-    pub fn rising(points: &[(f64, f64)]) -> Option<Line> {
+    pub fn rising(points: &[(f64, f64)]) -> Option<FittedLine> {
         let level = points.last()?.1;
         let mut last = None;
         for first in 0..points.len().saturating_sub(1) {
-            let Some(line) = Line::through(&points[first..]) else { continue };
+            let Some(line) = FittedLine::through(&points[first..]) else { continue };
             last = Some(line);
-            if points[first..].iter().all(|point| (point.1 - line.at(point.0)).abs() <= STRAIGHT * level) {
+            if points[first..]
+                .iter()
+                .all(|point| (point.1 - line.at(point.0)).abs() <= MAX_DEVIATION_SHARE * level)
+            {
                 break;
             }
         }
@@ -149,12 +149,12 @@ impl Line {
     /// The largest batch within a limit, with so many times the margin; none if every batch is.
     pub fn largest(&self, limit: u64, margins: f64) -> Option<u64> {
         let fits = |batch: u64| self.at(batch as f64) + margins * self.margin(batch as f64) <= limit as f64;
-        if fits(MOST) {
+        if fits(MAX_BATCH) {
             return None;
         }
         // Below the batches seen, a margin may fall faster than the line rises: a search upward needs a start that fits.
         let start = self.mean as u64;
-        let (mut low, mut high) = if fits(start) { (start, MOST) } else { (0, start) };
+        let (mut low, mut high) = if fits(start) { (start, MAX_BATCH) } else { (0, start) };
         while high - low > 1 {
             let middle = low + (high - low) / 2;
             (low, high) = if fits(middle) { (middle, high) } else { (low, middle) };
@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn two_runs_give_a_line_and_no_residual() {
         // 100 at 10 and 160 at 40: 2 per sample, and 80 whatever the batch.
-        let line = Line::through(&[(10.0, 100.0), (40.0, 160.0)]).unwrap();
+        let line = FittedLine::through(&[(10.0, 100.0), (40.0, 160.0)]).unwrap();
         assert_eq!((line.fixed, line.each, line.residual), (80.0, 2.0, None));
         assert_eq!(line.largest(200, 0.0), Some(60));
         assert_eq!(line.largest(201, 0.0), Some(60));
@@ -182,7 +182,7 @@ mod tests {
     fn four_runs_give_the_interval_of_a_textbook() {
         // x = 1, 2, 3, 4 and y = 3, 5, 6, 9: slope 9.5 / 5 = 1.9, crossing at 5.75 - 1.9 * 2.5 = 1; off by 0.1, 0.2, -0.7,
         // 0.4, so the residual is sqrt(0.7 / 2) = 0.5916. At 6: 12.4 +- 4.303 * 0.5916 * sqrt(1 + 1/4 + 3.5^2 / 5).
-        let line = Line::through(&[(1.0, 3.0), (2.0, 5.0), (3.0, 6.0), (4.0, 9.0)]).unwrap();
+        let line = FittedLine::through(&[(1.0, 3.0), (2.0, 5.0), (3.0, 6.0), (4.0, 9.0)]).unwrap();
         let close = |a: f64, b: f64| (a - b).abs() < 1e-3;
         assert!(close(line.each, 1.9) && close(line.fixed, 1.0) && close(line.at(6.0), 12.4), "{line:?}");
         assert!(close(line.residual.unwrap(), 0.35f64.sqrt()));
@@ -199,22 +199,22 @@ mod tests {
         const MIB: f64 = 1048576.0;
         let reserved = [(512.0, 1454.0), (1024.0, 1454.0), (2048.0, 1495.0), (4096.0, 1966.0)];
         let in_use = [(512.0, 1351.7), (1024.0, 1361.9), (2048.0, 1402.9), (4096.0, 1833.0)];
-        let lines =
-            [reserved, in_use].map(|all| Line::rising(&all.map(|(batch, mib)| (batch, mib * MIB))).unwrap());
+        let lines = [reserved, in_use]
+            .map(|all| FittedLine::rising(&all.map(|(batch, mib)| (batch, mib * MIB))).unwrap());
         assert!(lines.iter().all(|line| line.points() == 2));
         let [low, high] = lines.map(|line| line.largest(4 << 30, 0.0).unwrap());
         assert!(low < 14_592 && 14_592 < high && high < 16_000, "{low} {high}");
         // Straight from the start: all of it counts.
         let straight = [(1.0, 110.0), (2.0, 120.5), (3.0, 129.8), (4.0, 140.0)];
-        assert_eq!(Line::rising(&straight).map(|line| line.points()), Some(4));
-        assert_eq!(Line::rising(&[(8.0, 1.0)]), None);
+        assert_eq!(FittedLine::rising(&straight).map(|line| line.points()), Some(4));
+        assert_eq!(FittedLine::rising(&[(8.0, 1.0)]), None);
     }
 
     #[test]
     fn what_has_no_line_or_no_end_says_so() {
-        assert_eq!(Line::through(&[(8.0, 1.0)]), None);
-        assert_eq!(Line::through(&[(8.0, 1.0), (8.0, 2.0)]), None);
+        assert_eq!(FittedLine::through(&[(8.0, 1.0)]), None);
+        assert_eq!(FittedLine::through(&[(8.0, 1.0), (8.0, 2.0)]), None);
         // A peak that does not grow fits any batch.
-        assert_eq!(Line::through(&[(8.0, 5.0), (16.0, 5.0)]).unwrap().largest(5, 0.0), None);
+        assert_eq!(FittedLine::through(&[(8.0, 5.0), (16.0, 5.0)]).unwrap().largest(5, 0.0), None);
     }
 }

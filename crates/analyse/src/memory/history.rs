@@ -19,7 +19,6 @@ use super::columns::{Levels, Times};
 /// One allocation. Moments are numbers of entries of the device's history; what was there before it has moment 0.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
-    /// Where it was.
     pub address: u64,
     /// How much it took.
     pub bytes: u64,
@@ -48,7 +47,6 @@ impl Allocation {
 /// A request that could not be met.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct FailedAllocation {
-    /// The entry.
     pub moment: u32,
     /// What was asked for.
     pub bytes: u64,
@@ -58,7 +56,6 @@ pub struct FailedAllocation {
     pub level: Level,
     /// The longest free stretch of a segment.
     pub largest_gap: u64,
-    /// Who asked.
     pub stack: StackId,
 }
 
@@ -102,7 +99,11 @@ impl FailedAllocation {
     }
 }
 
-/// One device's history.
+/// The history of the device that held most.
+pub fn largest<'a>(histories: impl IntoIterator<Item = &'a History>) -> Option<&'a History> {
+    histories.into_iter().max_by_key(|history| history.peak.allocated)
+}
+
 #[derive(Clone, Debug, Default)]
 pub struct History {
     /// The device; [`Snapshot::HOST`] for pinned memory.
@@ -133,7 +134,7 @@ pub struct History {
 }
 
 /// What a snapshot says about one device.
-pub(crate) struct OfDevice<'a> {
+pub(crate) struct DeviceEntries<'a> {
     pub(crate) device: i64,
     pub(crate) segments: Vec<&'a Segment>,
     table: &'a HistoryTable,
@@ -141,7 +142,7 @@ pub(crate) struct OfDevice<'a> {
     stretches: Vec<Range<u32>>,
 }
 
-impl OfDevice<'_> {
+impl DeviceEntries<'_> {
     /// How many entries there are.
     pub(crate) fn len(&self) -> usize {
         self.stretches.iter().map(|stretch| stretch.len()).sum()
@@ -175,11 +176,11 @@ impl OfDevice<'_> {
 }
 
 /// A snapshot by device, in one look at it: a file may name a device for every entry.
-pub(crate) fn by_device(snapshot: &Snapshot) -> Vec<OfDevice<'_>> {
+pub(crate) fn by_device(snapshot: &Snapshot) -> Vec<DeviceEntries<'_>> {
     let devices = snapshot.devices();
     let table = &snapshot.history;
-    let empty = |device| OfDevice { device, segments: Vec::new(), table, stretches: Vec::new() };
-    let mut all: Vec<OfDevice<'_>> = devices.iter().map(|&device| empty(device)).collect();
+    let empty = |device| DeviceEntries { device, segments: Vec::new(), table, stretches: Vec::new() };
+    let mut all: Vec<DeviceEntries<'_>> = devices.iter().map(|&device| empty(device)).collect();
     // All devices that have something are listed.
     let place = |device: i64| devices.partition_point(|&other| other < device);
     snapshot.segments.iter().for_each(|segment| all[place(segment.device)].segments.push(segment));

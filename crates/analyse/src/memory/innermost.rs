@@ -5,17 +5,17 @@ use stepscope_model::{CallTree, Kind, SliceId, Trace};
 use super::record::Record;
 
 /// The slices of one kind around records.
-pub(super) struct Around {
+pub(super) struct EnclosingSlices {
     pub(super) tree: CallTree,
     /// By record: the innermost one.
     innermost: Vec<Option<SliceId>>,
 }
 
-impl Around {
-    pub(super) fn find(trace: &Trace, kind: Kind, by_lane: &[Vec<u32>], records: &[Record]) -> Around {
+impl EnclosingSlices {
+    pub(super) fn find(trace: &Trace, kind: Kind, by_lane: &[Vec<u32>], records: &[Record]) -> EnclosingSlices {
         let tree = CallTree::build(trace, |k| k == kind);
         let innermost = find(trace, &tree, kind, by_lane, records);
-        Around { tree, innermost }
+        EnclosingSlices { tree, innermost }
     }
 
     /// The innermost slice at a record's position.

@@ -10,10 +10,10 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{FrameId, Order, Snapshot, StackId};
 
-use super::beats::{Beat, Beats, beats};
+use super::capacity::usable;
 use super::history::{Allocation, History};
+use super::iterations::{IterationMark, Iterations, iterations};
 use super::places::Places;
-use super::surroundings::usable;
 use crate::scope::definition::Definition;
 use crate::statistics::{GrowthRule, Slope, growth};
 
@@ -94,22 +94,15 @@ pub enum Grouping {
     Stack,
 }
 
-/// Something that grows.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LeakRow {
-    /// The device.
     pub device: i64,
-    /// The function.
     pub function: String,
-    /// The file.
     pub file: String,
-    /// The line.
     pub line: u32,
     /// Growth per iteration, or per second.
     pub growth_bytes_each: i64,
-    /// At least.
     pub growth_low: i64,
-    /// At most.
     pub growth_high: i64,
     /// `iteration` or `second`.
     pub per: &'static str,
@@ -119,7 +112,6 @@ pub struct LeakRow {
     pub held_bytes: u64,
     /// In so many allocations.
     pub held_count: u64,
-    /// Moments compared.
     pub compared: u64,
     /// One stack that it comes from, innermost first.
     pub stack: Vec<String>,
@@ -128,12 +120,11 @@ pub struct LeakRow {
 /// What grows on one device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Leaks {
-    /// The device.
     pub device: i64,
     /// What iterations are; none if there is nothing to compare.
-    pub beat: Option<Beat>,
+    pub mark: Option<IterationMark>,
     /// How many moments there are to compare.
-    pub beats: usize,
+    pub iterations: usize,
     /// How many are needed, after the first.
     pub min_levels: usize,
     /// How long an iteration takes, in seconds.
@@ -149,9 +140,7 @@ pub struct Leaks {
 /// When a device is full.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FullRow {
-    /// The device.
     pub device: i64,
-    /// How much memory.
     pub limit_bytes: u64,
     /// Whether the device is known to have it; otherwise it is a common size.
     pub known: bool,
@@ -166,12 +155,12 @@ pub struct FullRow {
 impl Leaks {
     /// `iteration` or `second`.
     pub fn per(&self) -> &'static str {
-        if self.beat == Some(Beat::Time) { "second" } else { "iteration" }
+        if self.mark == Some(IterationMark::Time) { "second" } else { "iteration" }
     }
 
     /// Whether there was enough to compare.
     pub fn enough(&self) -> bool {
-        self.beats > self.min_levels
+        self.iterations > self.min_levels
     }
 
     /// The growth of all rows together.
@@ -219,23 +208,23 @@ pub fn leaks(
     let last = history.levels.last().copied().unwrap_or(history.at_start);
     let mut found = Leaks {
         device: history.device,
-        beat: None,
-        beats: 0,
+        mark: None,
+        iterations: 0,
         min_levels: rule.min_levels,
         seconds: None,
         rows: Vec::new(),
         reserved: last.reserved,
         capacity: usable(snapshot, history),
     };
-    let Some(beats) = beats(snapshot, history, places) else { return found };
-    if beats.beat == Beat::Time && !history.refusals.is_empty() {
+    let Some(iterations) = iterations(snapshot, history, places) else { return found };
+    if iterations.mark == IterationMark::Time && !history.refusals.is_empty() {
         // Memory ran out in the middle of something: what it had allocated until then would look like a leak.
         return found;
     }
-    found.rows = rows(history, places, &beats, by, min_bytes, rule);
-    found.beats = beats.moments.len();
-    found.seconds = beats.seconds;
-    found.beat = Some(beats.beat);
+    found.rows = rows(history, places, &iterations, by, min_bytes, rule);
+    found.iterations = iterations.moments.len();
+    found.seconds = iterations.seconds;
+    found.mark = Some(iterations.mark);
     found
 }
 
@@ -248,7 +237,7 @@ enum Group {
 fn rows(
     history: &History,
     places: &Places,
-    beats: &Beats,
+    iterations: &Iterations,
     by: Grouping,
     min_bytes: u64,
     rule: &GrowthRule,
@@ -258,8 +247,10 @@ fn rows(
         Grouping::Stack => Group::Stack(places.python(allocation.stack)),
     };
     // Where nothing repeats, a moment may be anywhere in an iteration: only what stays counts.
-    let counts = |allocation: &Allocation| beats.beat != Beat::Time || allocation.to == u32::MAX;
-    let (Some(&first), Some(&last)) = (beats.moments.first(), beats.moments.last()) else { return Vec::new() };
+    let counts = |allocation: &Allocation| iterations.mark != IterationMark::Time || allocation.to == u32::MAX;
+    let (Some(&first), Some(&last)) = (iterations.moments.first(), iterations.moments.last()) else {
+        return Vec::new();
+    };
     let mut grown: HashMap<Group, (i64, StackId), RandomState> = HashMap::default();
     for allocation in history.allocations.iter().filter(|allocation| counts(allocation)) {
         let held = i64::from(allocation.lives_at(last)) - i64::from(allocation.lives_at(first));
@@ -279,32 +270,33 @@ fn rows(
     most.truncate(MAX_GROUPS);
     let numbers: HashMap<Group, usize, RandomState> =
         most.iter().enumerate().map(|(number, (group, ..))| (*group, number)).collect();
-    let mut levels = vec![vec![0i64; beats.moments.len() + 1]; most.len()];
+    let mut levels = vec![vec![0i64; iterations.moments.len() + 1]; most.len()];
     let mut pieces = vec![0u64; most.len()];
     for allocation in history.allocations.iter().filter(|allocation| counts(allocation)) {
         let Some(&number) = numbers.get(&group(allocation)) else { continue };
-        let begin = if allocation.before { 0 } else { beats.moments.partition_point(|m| *m < allocation.from) };
-        let end = beats.moments.partition_point(|m| *m < allocation.to);
+        let begin =
+            if allocation.before { 0 } else { iterations.moments.partition_point(|m| *m < allocation.from) };
+        let end = iterations.moments.partition_point(|m| *m < allocation.to);
         if begin < end {
             let bytes = i64::try_from(allocation.bytes).unwrap_or(i64::MAX);
             let level = &mut levels[number];
             level[begin] = level[begin].saturating_add(bytes);
             level[end] = level[end].saturating_sub(bytes);
-            pieces[number] += u64::from(end == beats.moments.len());
+            pieces[number] += u64::from(end == iterations.moments.len());
         }
     }
-    let per = if beats.beat == Beat::Time { "second" } else { "iteration" };
+    let per = if iterations.mark == IterationMark::Time { "second" } else { "iteration" };
     let mut rows: Vec<LeakRow> = Vec::new();
     for ((_, _, stack), (changes, held_count)) in most.into_iter().zip(levels.into_iter().zip(pieces)) {
         let mut level = 0i64;
-        let levels: Vec<i64> = changes[..beats.moments.len()]
+        let levels: Vec<i64> = changes[..iterations.moments.len()]
             .iter()
             .map(|change| {
                 level = level.saturating_add(*change);
                 level
             })
             .collect();
-        let Some((slope, later)) = judge(&levels, &beats.at, min_bytes, rule) else { continue };
+        let Some((slope, later)) = judge(&levels, &iterations.at, min_bytes, rule) else { continue };
         let line = places.line(stack);
         rows.push(LeakRow {
             device: history.device,

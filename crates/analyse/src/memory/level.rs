@@ -10,7 +10,6 @@ use super::record::{Record, Records};
 /// A point of a curve.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CurvePoint {
-    /// When.
     pub at_ns: i64,
     /// Bytes in use after this mark.
     pub allocated_bytes: i64,
@@ -18,7 +17,6 @@ pub struct CurvePoint {
     pub reserved_bytes: Option<i64>,
 }
 
-/// The highest level.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Peak {
     pub(super) bytes: i64,
@@ -29,7 +27,7 @@ pub(super) struct Peak {
 
 /// The state that the selected records of a device start from.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Opening {
+pub(super) struct OpeningState {
     bytes: i64,
     at: Ns,
     /// Position of the first record after it.
@@ -40,7 +38,7 @@ pub(super) struct Opening {
     given: bool,
 }
 
-impl Opening {
+impl OpeningState {
     /// As a point of the curve, where a record before the selected ones tells the level.
     pub(super) fn point(&self) -> Option<CurvePoint> {
         let (at_ns, allocated_bytes) = (self.at.0, self.bytes);
@@ -55,8 +53,8 @@ pub(super) fn opening(
     device: usize,
     selected: &[u32],
     begin: Option<Ns>,
-) -> Option<Opening> {
-    let found_by = |record: &Record, at: Ns, before: u32| Opening {
+) -> Option<OpeningState> {
+    let found_by = |record: &Record, at: Ns, before: u32| OpeningState {
         bytes: record.level.saturating_sub(record.bytes),
         at,
         before,
@@ -69,7 +67,7 @@ pub(super) fn opening(
         && let Some(last) = records.all[..before].iter().rfind(of_device)
     {
         let (bytes, given) = (last.level, last.level_given);
-        return Some(Opening { bytes, at, before: before as u32, carried: Some(last.reserved), given });
+        return Some(OpeningState { bytes, at, before: before as u32, carried: Some(last.reserved), given });
     }
     if let Some(&before) = selected.first() {
         let first = &records.all[before as usize];
@@ -80,7 +78,7 @@ pub(super) fn opening(
 }
 
 /// The highest level of the selected records and of the state they start from; of equals, the first.
-pub(super) fn peak(records: &Records, selected: &[u32], opening: &Opening) -> Peak {
+pub(super) fn peak(records: &Records, selected: &[u32], opening: &OpeningState) -> Peak {
     let mut peak = Peak { bytes: opening.bytes, at: opening.at, before: opening.before };
     for &i in selected {
         let record = &records.all[i as usize];
@@ -91,8 +89,8 @@ pub(super) fn peak(records: &Records, selected: &[u32], opening: &Opening) -> Pe
     peak
 }
 
-/// The figures that need only records and levels.
-pub(super) fn fill(part: &mut DeviceMemory, records: &Records, selected: &[u32], opening: &Opening) {
+/// The numbers that need only records and levels.
+pub(super) fn fill(part: &mut DeviceMemory, records: &Records, selected: &[u32], opening: &OpeningState) {
     part.totals_from_file = opening.given;
     part.lifetimes_from_file = true;
     part.opening_allocated_bytes = opening.bytes;

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{StrId, Trace};
 
-use super::innermost::Around;
+use super::innermost::EnclosingSlices;
 use super::level::Peak;
 use super::lifetime::Lifetime;
 use super::record::Records;
@@ -15,9 +15,7 @@ use super::{DeviceMemory, NO_OPERATOR, UNKNOWN_ORIGIN};
 /// Bytes alive at the peak that one kind of operator had allocated.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LiveOperator {
-    /// The operator.
     pub operator: String,
-    /// Bytes alive.
     pub bytes: i64,
     /// In how many allocations; `None` for the part of unknown origin.
     pub count: Option<u64>,
@@ -26,17 +24,15 @@ pub struct LiveOperator {
 /// Bytes alive at the peak that one operator had allocated from one place in the program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LiveStack {
-    /// The operator.
     pub operator: String,
     /// Python calls around it on its thread, innermost first.
     pub frames: Vec<String>,
-    /// Bytes alive.
     pub bytes: i64,
     /// In how many allocations; `None` for the part of unknown origin.
     pub count: Option<u64>,
 }
 
-type Sums<K> = HashMap<K, (i64, u64), RandomState>;
+type LiveSums<K> = HashMap<K, (i64, u64), RandomState>;
 
 /// Fills in the peak's tables; what the file's allocations do not explain becomes the last row of each.
 pub(super) fn fill<'a>(
@@ -45,12 +41,12 @@ pub(super) fn fill<'a>(
     records: &Records,
     lifetimes: impl Iterator<Item = &'a Lifetime>,
     peak: &Peak,
-    around: (&Around, &Around),
+    around: (&EnclosingSlices, &EnclosingSlices),
     frames: usize,
 ) {
     let (operators, python) = around;
-    let mut by_operator: Sums<Option<StrId>> = HashMap::default();
-    let mut by_stack: Sums<(Option<StrId>, Vec<StrId>)> = HashMap::default();
+    let mut by_operator: LiveSums<Option<StrId>> = HashMap::default();
+    let mut by_stack: LiveSums<(Option<StrId>, Vec<StrId>)> = HashMap::default();
     let mut known = 0i64;
     for i in lifetimes.filter(|l| l.alive_before(peak.before)).filter_map(|l| l.allocated) {
         let record = &records.all[i as usize];
@@ -98,7 +94,7 @@ pub(super) fn fill<'a>(
     }
 }
 
-fn add<K: Eq + std::hash::Hash>(sums: &mut Sums<K>, key: K, bytes: i64) {
+fn add<K: Eq + std::hash::Hash>(sums: &mut LiveSums<K>, key: K, bytes: i64) {
     let sum = sums.entry(key).or_default();
     sum.0 = sum.0.saturating_add(bytes);
     sum.1 += 1;

@@ -32,7 +32,6 @@ pub const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// Which moment.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Moment {
     /// When most was in use.
@@ -46,7 +45,6 @@ pub enum Moment {
 /// How it is grouped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum By {
-    /// The user's line.
     Line,
     /// The stack of Python, of so many frames.
     Stack(usize),
@@ -61,15 +59,11 @@ pub enum By {
 /// What was in use.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LiveRow {
-    /// The device.
     pub device: i64,
     /// The line, stack, module, size or category.
     pub name: String,
-    /// Bytes.
     pub live_bytes_then: u64,
-    /// Bytes asked for.
     pub requested_bytes: u64,
-    /// Allocations.
     pub live_count_then: u64,
     /// Of all in use.
     pub live_share: f64,

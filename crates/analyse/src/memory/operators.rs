@@ -5,30 +5,24 @@ use serde::Serialize;
 use stepscope_model::{CallTree, Kind, Order, SliceId, Trace};
 
 use super::NO_OPERATOR;
-use super::innermost::Around;
+use super::innermost::EnclosingSlices;
 use super::record::Records;
 use crate::scope::selection::Selection;
 
 /// One kind of operator on one device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OperatorMemory {
-    /// The operator.
     pub name: String,
-    /// The device.
     pub device: String,
     /// How often it ran, with or without allocating.
     pub calls: u64,
     /// Allocations by it and everything it called.
     pub allocation_count: u64,
-    /// Their bytes.
     pub allocated_bytes: i64,
     /// Bytes released by it and everything it called.
     pub freed_bytes: i64,
-    /// Allocated less freed.
     pub increase_bytes: i64,
-    /// Allocations by itself.
     pub self_allocation_count: u64,
-    /// Their bytes.
     pub self_allocated_bytes: i64,
     /// Bytes released by itself.
     pub self_freed_bytes: i64,
@@ -50,7 +44,7 @@ impl Sum {
         self.freed = self.freed.saturating_add(other.freed);
     }
 
-    fn of(bytes: i64) -> Sum {
+    fn new(bytes: i64) -> Sum {
         match bytes {
             1.. => Sum { count: 1, allocated: bytes, freed: 0 },
             _ => Sum { count: 0, allocated: 0, freed: bytes.saturating_neg() },
@@ -109,7 +103,7 @@ pub(super) fn table(
     trace: &Trace,
     records: &Records,
     selected: &[Vec<u32>],
-    operators: &Around,
+    operators: &EnclosingSlices,
     selection: &Selection,
 ) -> Vec<OperatorMemory> {
     let slices = trace.slices();
@@ -126,7 +120,7 @@ pub(super) fn table(
         let mut total = vec![Sum::default(); calls.len()];
         let mut nowhere = Sum::default();
         for &i in positions {
-            let sum = Sum::of(records.all[i as usize].bytes);
+            let sum = Sum::new(records.all[i as usize].bytes);
             let Some(op) = operators.at(i) else {
                 nowhere.add(sum);
                 continue;

@@ -13,17 +13,12 @@ use super::places::{Line, Places};
 /// A line that held memory when a request was refused.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct HolderRow {
-    /// The device.
     pub device: i64,
     /// The request, counted from 1.
     pub refusal: u64,
-    /// The function.
     pub function: String,
-    /// The file.
     pub file: String,
-    /// The line.
     pub line: u32,
-    /// What it held.
     pub held_bytes: u64,
     /// In so many allocations.
     pub held_count: u64,
@@ -36,15 +31,11 @@ pub struct HolderRow {
 /// A refused request, explained.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutOfMemory {
-    /// The device.
     pub device: i64,
-    /// The request.
     pub refusal: FailedAllocation,
     /// When, since the first entry.
     pub at: Option<Ns>,
-    /// Who asked.
     pub line: Line,
-    /// Reserved and free.
     pub free: u64,
     /// Why it was refused.
     pub obstacle: Obstacle,
@@ -102,10 +93,8 @@ pub fn is_expandable(snapshot: &Snapshot) -> bool {
 
 /// What a line held at a moment.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Held {
-    /// The line.
+pub struct LineHolding {
     pub line: Line,
-    /// What it held.
     pub bytes: u64,
     /// In so many allocations.
     pub count: u64,
@@ -120,7 +109,7 @@ pub fn held_at(
     categories: &Categories<'_>,
     moment: u32,
     most: usize,
-) -> Vec<Held> {
+) -> Vec<LineHolding> {
     #[derive(Default)]
     struct Sum {
         bytes: u64,
@@ -141,7 +130,7 @@ pub fn held_at(
     all.truncate(most);
     let held = |(stack, sum): (StackId, Sum)| {
         let main = sum.by_category.iter().max_by_key(|(category, bytes)| (**bytes, **category));
-        Held {
+        LineHolding {
             line: places.line(stack),
             bytes: sum.bytes,
             count: sum.count,
@@ -159,7 +148,7 @@ fn holders(
     number: u64,
     most: usize,
 ) -> Vec<HolderRow> {
-    let row = |held: Held| HolderRow {
+    let row = |held: LineHolding| HolderRow {
         device: history.device,
         refusal: number,
         function: held.line.function,

@@ -24,9 +24,7 @@ pub struct Places {
 /// A line of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
-    /// The function.
     pub function: String,
-    /// The file.
     pub file: String,
     /// The line; 0 where there is none.
     pub line: u32,

@@ -7,13 +7,13 @@ use stepscope_model::{Order, Trace};
 use crate::scope::definition::Definition;
 
 /// The counter of resident memory.
-pub(crate) const RSS: &str = "process memory (RSS)";
+pub(crate) const RSS_COUNTER: &str = "process memory (RSS)";
 /// The counter of memory with what is shared divided among those who share it.
-const PSS: &str = "process memory (PSS)";
+const PSS_COUNTER: &str = "process memory (PSS)";
 /// Processes that are listed.
 const MAX_PROCESSES: usize = 64;
 /// About how many points a curve may have.
-const POINTS: usize = 1_000;
+const MAX_POINTS: usize = 1_000;
 
 /// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -41,7 +41,6 @@ pub const DEFINITIONS: &[Definition] = &[
 /// A look at a process.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProcessPoint {
-    /// When.
     pub at_ns: i64,
     /// How much memory it had.
     pub process_bytes: i64,
@@ -50,17 +49,12 @@ pub struct ProcessPoint {
 /// The memory of a process over time.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProcessMemory {
-    /// Its number.
     pub process: Option<i64>,
     /// `RSS` or `PSS`.
     pub measure: &'static str,
-    /// At first.
     pub process_first_bytes: i64,
-    /// At most.
     pub process_peak_bytes: i64,
-    /// When that was.
     pub process_peak_at_ns: i64,
-    /// At last.
     pub process_last_bytes: i64,
     /// Over time, the highest of every few looks.
     pub points: Vec<ProcessPoint>,
@@ -70,8 +64,8 @@ pub struct ProcessMemory {
 pub fn processes(trace: &Trace) -> Vec<ProcessMemory> {
     let counters = trace.counters();
     let measure = |name: &str| match name {
-        RSS => Some("RSS"),
-        PSS => Some("PSS"),
+        RSS_COUNTER => Some("RSS"),
+        PSS_COUNTER => Some("PSS"),
         _ => None,
     };
     let series = counters.series().iter().enumerate();
@@ -118,7 +112,7 @@ pub fn processes(trace: &Trace) -> Vec<ProcessMemory> {
 
 /// The highest of every few looks, where it was.
 fn thinned(looks: &[ProcessPoint]) -> Vec<ProcessPoint> {
-    let each = looks.len().div_ceil(POINTS).max(1);
+    let each = looks.len().div_ceil(MAX_POINTS).max(1);
     looks
         .chunks(each)
         .filter_map(|few| few.iter().rev().max_by_key(|look| look.process_bytes).copied())

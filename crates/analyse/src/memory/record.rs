@@ -76,7 +76,7 @@ pub(super) fn read(trace: &Trace) -> Records {
             key = DeviceKey::REST;
         }
         records.merged += u64::from(key.rest);
-        // Neighbours mostly speak of one device, which saves the look-up.
+        // Neighbors mostly speak of one device, which saves the look-up.
         record.device = match last {
             Some((before, device)) if before == key => device,
             _ => *ids.entry(key).or_insert_with(|| {

@@ -12,7 +12,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Action, BlockState, HistoryBlock, HistoryEntry, Snapshot, StackId};
 
-use super::history::{Allocation, FailedAllocation, History, Level, OfDevice, add, by_device, take};
+use super::history::{Allocation, DeviceEntries, FailedAllocation, History, Level, add, by_device, take};
 use super::live_set::LiveSet;
 
 /// The histories of a snapshot's devices.
@@ -21,14 +21,14 @@ pub fn histories(snapshot: &Snapshot) -> Vec<History> {
 }
 
 /// Sizes are multiples of this.
-const ROUNDING: u64 = 512;
+const ROUNDING_BYTES: u64 = 512;
 /// What is left of a large block is kept apart if it is longer.
-const LARGE_REMAINDER: u64 = 1 << 20;
+const LARGE_REMAINDER_BYTES: u64 = 1 << 20;
 /// Requests of up to this are small.
-const SMALL_REQUEST: u64 = 1 << 20;
+const SMALL_REQUEST_BYTES: u64 = 1 << 20;
 /// Blocks that are looked at, in all, to say how long the longest free stretch was at each refusal. Later refusals of a
 /// history that has more get the last answer: it would take hours otherwise, and no program is refused so often.
-const MOST_LOOKED_AT: u64 = 50_000_000;
+const MAX_BLOCKS_LOOKED_AT: u64 = 50_000_000;
 const NONE: u32 = u32::MAX;
 
 /// The addresses of blocks, numbered.
@@ -51,7 +51,7 @@ impl Addresses {
 }
 
 /// A block that was there before the history.
-struct Before {
+struct InitialBlock {
     address: u64,
     number: u32,
     bytes: u64,
@@ -60,18 +60,18 @@ struct Before {
 }
 
 /// What one look at a history shows.
-struct Survey {
+struct HistorySurvey {
     addresses: Vec<u64>,
     /// By entry, the number of its address; [`NONE`] if it is not about a block.
     of_entry: Vec<u32>,
-    before: Vec<Before>,
+    before: Vec<InitialBlock>,
 }
 
-impl Survey {
-    fn new(of: &OfDevice<'_>) -> Survey {
+impl HistorySurvey {
+    fn new(of: &DeviceEntries<'_>) -> HistorySurvey {
         let mut addresses = Addresses::default();
         let mut of_entry = Vec::with_capacity(of.len());
-        let mut before: Vec<Before> = Vec::new();
+        let mut before: Vec<InitialBlock> = Vec::new();
         // By address: whether an allocation or a free was seen there, and who made the last one.
         let mut seen: Vec<(bool, Option<StackId>)> = Vec::new();
         // Frees name who freed, unless only allocations were recorded with stacks: then they name who allocated.
@@ -102,7 +102,7 @@ impl Survey {
                 // What is freed first was there before.
                 if action == Action::FreeCompleted && !std::mem::replace(touched, true) {
                     let requested = block.bytes(at);
-                    before.push(Before { address, number, bytes: rounded(requested), requested, stack });
+                    before.push(InitialBlock { address, number, bytes: rounded(requested), requested, stack });
                 }
             }
         });
@@ -116,7 +116,7 @@ impl Survey {
             }
             let number = addresses.number(block.address);
             if !seen.get(number as usize).is_some_and(|seen| seen.0) {
-                before.push(Before {
+                before.push(InitialBlock {
                     address: block.address,
                     number,
                     bytes: block.bytes,
@@ -129,12 +129,12 @@ impl Survey {
         before.reverse();
         before.sort_by_key(|before| before.address);
         before.dedup_by_key(|before| before.address);
-        Survey { addresses: addresses.all, of_entry, before }
+        HistorySurvey { addresses: addresses.all, of_entry, before }
     }
 }
 
 /// Segments before the first entry: what is given back later was there, what is taken later was not.
-pub(crate) fn segments_before(of: &OfDevice<'_>, changes: &[(u32, HistoryEntry)]) -> BTreeMap<u64, u64> {
+pub(crate) fn segments_before(of: &DeviceEntries<'_>, changes: &[(u32, HistoryEntry)]) -> BTreeMap<u64, u64> {
     let mut segments: BTreeMap<u64, u64> = BTreeMap::new();
     for segment in &of.segments {
         if segment.expandable {
@@ -192,7 +192,7 @@ pub(super) struct Replay {
     /// Segments by address.
     segments: BTreeMap<u64, u64>,
     /// Segments that were looked at since any of them changed, by a few bits of the address.
-    near: Box<[Near; NEAR]>,
+    near: Box<[NearSegment; NEAR_SLOTS]>,
     level: Level,
     history: History,
     looked_at: u64,
@@ -200,10 +200,10 @@ pub(super) struct Replay {
 }
 
 impl Replay {
-    pub(super) fn run(of: &OfDevice<'_>) -> History {
+    pub(super) fn run(of: &DeviceEntries<'_>) -> History {
         let changes = of.changes();
         let segments = segments_before(of, &changes);
-        let Survey { addresses, of_entry, before } = Survey::new(of);
+        let HistorySurvey { addresses, of_entry, before } = HistorySurvey::new(of);
         let has_segments = !segments.is_empty() || !changes.is_empty();
         let mut replay = Replay {
             blocks: vec![NONE; addresses.len()],
@@ -214,7 +214,7 @@ impl Replay {
                 ..Level::default()
             },
             segments,
-            near: Box::new([NOWHERE; NEAR]),
+            near: Box::new([NO_SEGMENT; NEAR_SLOTS]),
             history: History { device: of.device, ..History::default() },
             looked_at: 0,
             last_gap: 0,
@@ -263,7 +263,7 @@ impl Replay {
     fn rare(&mut self, of: &HistoryBlock<'_>, at: usize, moment: u32) {
         let (action, address, bytes, stack) = (of.actions[at], of.address(at), of.bytes(at), of.stack(at));
         if action != Action::OutOfMemory {
-            self.near.fill(NOWHERE);
+            self.near.fill(NO_SEGMENT);
         }
         match action {
             Action::SegmentAlloc => {
@@ -306,19 +306,19 @@ impl Replay {
     fn given(&mut self, number: u32, address: u64, requested: u64) -> u64 {
         let needed = rounded(requested);
         let Some(in_memory) = &self.in_memory else { return needed };
-        let near = &mut self.near[(address >> NEAR_SHIFT) as usize % NEAR];
+        let near = &mut self.near[(address >> NEAR_SHIFT) as usize % NEAR_SLOTS];
         if address < near.start || address >= near.next {
             let Some((&start, &bytes)) = self.segments.range(..=address).next_back() else { return needed };
             let next = self.segments.range((Bound::Excluded(address), Bound::Unbounded)).next();
             let next = next.map_or(u64::MAX, |next| *next.0);
-            *near = Near { start, next, end: start.saturating_add(bytes) };
+            *near = NearSegment { start, next, end: start.saturating_add(bytes) };
         }
         let end = near.end;
         let next = in_memory.next(number).map_or(end, |at| at.min(end));
         let Some(left) = next.checked_sub(address).and_then(|free| free.checked_sub(needed)) else {
             return needed;
         };
-        let worth = if requested <= SMALL_REQUEST { ROUNDING } else { LARGE_REMAINDER + 1 };
+        let worth = if requested <= SMALL_REQUEST_BYTES { ROUNDING_BYTES } else { LARGE_REMAINDER_BYTES + 1 };
         if left >= worth { needed } else { needed + left }
     }
 
@@ -390,7 +390,7 @@ impl Replay {
     /// The longest free stretch of a segment. Requests are refused rarely, so this may look at everything.
     fn largest_gap(&mut self) -> u64 {
         let Some(in_memory) = &self.in_memory else { return 0 };
-        if self.looked_at > MOST_LOOKED_AT {
+        if self.looked_at > MAX_BLOCKS_LOOKED_AT {
             return self.last_gap;
         }
         let mut largest = 0;
@@ -419,17 +419,17 @@ impl Replay {
 
 /// A segment, and where the next one begins.
 #[derive(Copy, Clone)]
-struct Near {
+struct NearSegment {
     start: u64,
     end: u64,
     next: u64,
 }
 
-const NOWHERE: Near = Near { start: u64::MAX, end: 0, next: 0 };
+const NO_SEGMENT: NearSegment = NearSegment { start: u64::MAX, end: 0, next: 0 };
 /// How many segments are kept at hand, and the shortest that an allocator takes, as a power of two.
-const NEAR: usize = 256;
+const NEAR_SLOTS: usize = 256;
 const NEAR_SHIFT: u32 = 21;
 
 pub(super) fn rounded(bytes: u64) -> u64 {
-    bytes.max(1).div_ceil(ROUNDING).saturating_mul(ROUNDING)
+    bytes.max(1).div_ceil(ROUNDING_BYTES).saturating_mul(ROUNDING_BYTES)
 }

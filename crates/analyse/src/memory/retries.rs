@@ -5,18 +5,15 @@
 
 use stepscope_model::{Action, HistoryEntry, Snapshot, StackId};
 
-/// One of them.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Retry {
     /// The entry at which the request was met, or refused.
     pub moment: u32,
     /// Segments that were given back; of segments that grow, pieces of them.
     pub returned: u64,
-    /// Their bytes.
     pub returned_bytes: u64,
     /// Whether it was refused all the same.
     pub refused: bool,
-    /// Who asked.
     pub stack: StackId,
 }
 

@@ -4,7 +4,7 @@
 pub fn is_synchronization(call: &str) -> bool {
     let call = bare(call);
     (call.contains("Synchronize") && !call.contains("SynchronizeOnly"))
-        // The plain copies and fills block; their `Async` forms are launches.
+        // The plain copies and memsets block; their `Async` forms are launches.
         || matches!(call, "cudaMemcpy" | "hipMemcpy" | "cudaMemcpy2D" | "cudaMemcpyToSymbol" | "cudaMemcpyFromSymbol")
         || call.starts_with("hipMemcpyWithStream")
 }

@@ -15,11 +15,8 @@ use crate::names::kernel_name::demangled;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
-    /// Matrix products.
     Gemm,
-    /// Convolutions.
     Convolution,
-    /// Fused attention.
     Attention,
     /// Layer, batch, group and RMS normalization.
     Normalization,
@@ -33,11 +30,8 @@ pub enum Category {
     Optimizer,
     /// Between devices or ranks.
     Communication,
-    /// Copies and casts.
     Copy,
-    /// Memsets.
     Memset,
-    /// Everything else.
     Other,
 }
 

@@ -32,7 +32,7 @@ pub enum Operation {
 }
 
 /// By what a name contains once only its letters are left; the first that fits.
-const WORDS: &[(&str, Operation)] = &[
+const OPERATION_WORDS: &[(&str, Operation)] = &[
     ("allreduce", Operation::AllReduce),
     ("crossdevicereduce", Operation::AllReduce),
     ("quickreduce", Operation::AllReduce),
@@ -52,12 +52,13 @@ const WORDS: &[(&str, Operation)] = &[
 impl Operation {
     /// What a recorded name (`_allgather_base`), a range (`gloo:all_reduce`) or a kernel
     /// (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`) says.
-    pub fn of(name: &str) -> Operation {
+    pub fn from_name(name: &str) -> Operation {
         // A kernel's parameters and template arguments are no part of what it is called.
         let head = name.split(['<', '(']).find(|part| part.chars().any(char::is_alphanumeric)).unwrap_or(name);
-        let head = if WORDS.iter().any(|(word, _)| letters(head).contains(word)) { head } else { name };
+        let head =
+            if OPERATION_WORDS.iter().any(|(word, _)| letters(head).contains(word)) { head } else { name };
         let letters = letters(head);
-        WORDS
+        OPERATION_WORDS
             .iter()
             .find(|(word, _)| letters.contains(word))
             .map_or(Operation::Other, |(_, operation)| *operation)
@@ -154,7 +155,7 @@ mod tests {
             ("wait", Other),
             ("", Other),
         ] {
-            assert_eq!(Operation::of(name), expected, "{name}");
+            assert_eq!(Operation::from_name(name), expected, "{name}");
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which slices are communication between devices or ranks.
 //!
 //! There are two rules. [`CommRule::ByName`], ours, goes by the names of kernels and host ranges;
-//! [`CommRule::TensorBoard`] is the one of PyTorch's TensorBoard plugin, kept so that its figures can be
+//! [`CommRule::TensorBoard`] is the one of PyTorch's TensorBoard plugin, kept so that its numbers can be
 //! reproduced. They differ where the plugin's list has aged: it knows five collectives of two libraries and sees
 //! a kernel only through its operator, so an all-to-all, a send, `nccl:_all_gather_base`, or a kernel
 //! that belongs to `record_param_comms` (how PyTorch records it today) counts as computation there.
@@ -14,7 +14,7 @@ use stepscope_model::{Kind, SliceId, Trace};
 
 use crate::names::by_name::ByName;
 
-/// How communication is recognised.
+/// How communication is recognized.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommRule {
@@ -30,7 +30,7 @@ pub enum CommRule {
 /// What the kernels of other collectives than NCCL's are called: PyTorch's symmetric memory (`one_shot_all_reduce`,
 /// `multimem_all_gather_kernel`), vLLM's, SGLang's, AITER's and TensorRT-LLM's (`cross_device_reduce_2stage`,
 /// `allreduce_fusion_kernel`, `quickreduce`), NVSHMEM's and DeepEP's.
-const HAND_WRITTEN: [&str; 18] = [
+const HAND_WRITTEN_KERNELS: [&str; 18] = [
     "all_reduce",
     "allreduce",
     "cross_device_reduce",
@@ -60,7 +60,7 @@ pub fn is_comm_kernel(name: &str) -> bool {
     }
     // A product in a template's argument, or Inductor's list of what it fused, does not communicate by itself.
     let head = name.split('<').next().unwrap_or(name).to_ascii_lowercase();
-    !head.starts_with("triton_") && HAND_WRITTEN.iter().any(|word| head.contains(word))
+    !head.starts_with("triton_") && HAND_WRITTEN_KERNELS.iter().any(|word| head.contains(word))
 }
 
 /// Whether this is the name of a host range in which a communication library works.
@@ -87,7 +87,7 @@ impl CommRule {
 }
 
 #[derive(Copy, Clone)]
-struct NameIs {
+struct NameTraits {
     kernel: bool,
     range: bool,
 }
@@ -95,14 +95,14 @@ struct NameIs {
 /// Decides kernel by kernel, remembering what it learned of each name.
 pub(crate) struct Comm<'a> {
     trace: &'a Trace,
-    names: ByName<'a, NameIs, fn(&str) -> NameIs>,
+    names: ByName<'a, NameTraits, fn(&str) -> NameTraits>,
 }
 
 impl<'a> Comm<'a> {
     pub(crate) fn new(trace: &'a Trace, rule: CommRule) -> Self {
-        let question: fn(&str) -> NameIs = match rule {
-            CommRule::ByName => |name| NameIs { kernel: is_comm_kernel(name), range: is_comm_range(name) },
-            CommRule::TensorBoard => |name| NameIs { kernel: false, range: is_tensorboard_comm_op(name) },
+        let question: fn(&str) -> NameTraits = match rule {
+            CommRule::ByName => |name| NameTraits { kernel: is_comm_kernel(name), range: is_comm_range(name) },
+            CommRule::TensorBoard => |name| NameTraits { kernel: false, range: is_tensorboard_comm_op(name) },
         };
         Comm { trace, names: ByName::new(trace, question) }
     }

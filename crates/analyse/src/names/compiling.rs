@@ -6,7 +6,6 @@ pub const CACHE_LOOKUP: &str = "TorchDynamo Cache Lookup";
 /// Which frame was compiled, and for which time: `3/1` is the second version of frame 3.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CompileId {
-    /// The frame.
     pub frame: u32,
     /// Its version, from 0.
     pub version: u32,

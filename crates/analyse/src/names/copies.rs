@@ -3,19 +3,14 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Where to where.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Direction {
-    /// To the device.
     HostToDevice,
-    /// Back from it.
     DeviceToHost,
-    /// Within a device.
     DeviceToDevice,
     /// From one device to another.
     Peer,
-    /// Anything else.
     Other,
 }
 
@@ -36,9 +31,7 @@ impl Direction {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HostMemory {
-    /// Ordinary memory.
     Pageable,
-    /// Locked memory.
     Pinned,
     /// There is no host side, or the name does not say.
     Unknown,

@@ -2,6 +2,20 @@
 
 use crate::names::ranges::looks_like_data_loading;
 
+/// Packages that a program which imports them cannot do without: importing them later saves nothing.
+pub const FRAMEWORK_PACKAGES: [&str; 10] = [
+    "torch",
+    "jax",
+    "jaxlib",
+    "tensorflow",
+    "keras",
+    "transformers",
+    "diffusers",
+    "accelerate",
+    "lightning",
+    "pytorch_lightning",
+];
+
 /// What the framework does in a range of this name.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum FrameworkCall {
@@ -25,9 +39,15 @@ pub fn framework_call(name: &str) -> FrameworkCall {
         FrameworkCall::Compiles
     } else if name.starts_with("Iterator::") || looks_like_data_loading(name) {
         FrameworkCall::Loads
-    } else if ["wait for completion", "BlockHostUntilReady", "BlockUntilReady", "::Await"]
-        .iter()
-        .any(|word| name.contains(word))
+    } else if [
+        "wait for completion",
+        "BlockHostUntilReady",
+        "BlockUntilReady",
+        "::Await",
+        "np.asarray(jax.Array)",
+    ]
+    .iter()
+    .any(|word| name.contains(word))
     {
         FrameworkCall::Waits
     } else {

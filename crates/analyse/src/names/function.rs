@@ -2,10 +2,8 @@
 
 use super::library_file::is_library_file;
 
-/// A function.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Function<'a> {
-    /// Its name.
     pub name: &'a str,
     /// Its file, or empty.
     pub file: &'a str,

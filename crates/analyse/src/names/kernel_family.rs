@@ -19,14 +19,14 @@ pub(crate) enum KernelFamily {
 }
 
 /// Templates that apply one function to each element.
-const ELEMENTWISE: &[&str] =
+const ELEMENTWISE_KERNELS: &[&str] =
     &["elementwise", "triton_poi_", "multi_tensor_apply", "act_and_mul", "fill_kernel"];
 
-const ATTENTION: &[&str] =
+const ATTENTION_KERNELS: &[&str] =
     &["fmha", "sdpa", "attention", "flash_fwd", "flash_bwd", "flashattn", "dot_do_o", "convert_dq", "mla_a"];
 
-/// Many elements to one, and what needs that first: softmax and the normalisations.
-const REDUCTION: &[&str] = &[
+/// Many elements to one, and what needs that first: softmax and the normalizations.
+const REDUCTION_KERNELS: &[&str] = &[
     "reduce",
     "softmax",
     "triton_red_",
@@ -47,7 +47,7 @@ const REDUCTION: &[&str] = &[
 ];
 
 /// Products and convolutions off the tensor cores, and what the libraries run before and after them.
-const MATMUL: &[&str] = &[
+const MATMUL_KERNELS: &[&str] = &[
     "gemm", "gemv", "splitk", "cutlass", "nvjet", "cijk_", "xmma", "scudnn", "convolve", "winograd", "dgrad",
     "wgrad", "fprop", "bmm_",
 ];
@@ -62,14 +62,14 @@ pub(crate) fn kernel_family(name: &str) -> KernelFamily {
     let head = full.split('<').next().unwrap_or(&full);
     let says = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
     // One step of a product that was split is no reduction of its own.
-    let reduces = says(head, REDUCTION) && !says(head, &["splitk", "wgrad"]);
-    if says(head, ELEMENTWISE) {
+    let reduces = says(head, REDUCTION_KERNELS) && !says(head, &["splitk", "wgrad"]);
+    if says(head, ELEMENTWISE_KERNELS) {
         KernelFamily::Elementwise
-    } else if says(&full, ATTENTION) {
+    } else if says(&full, ATTENTION_KERNELS) {
         KernelFamily::Attention
     } else if reduces {
         KernelFamily::Reduction
-    } else if kernel_uses_tensor_cores(name) || says(&full, MATMUL) {
+    } else if kernel_uses_tensor_cores(name) || says(&full, MATMUL_KERNELS) {
         KernelFamily::Matmul
     } else {
         KernelFamily::Other

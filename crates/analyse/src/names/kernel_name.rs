@@ -9,7 +9,7 @@ mod arguments;
 mod library;
 mod mangled;
 mod source;
-mod words;
+mod vocabulary;
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 /// Parts of paths that only installed code has. `/Lib/` is where Windows keeps the standard library; PyTorch may run from its
 /// source tree.
-const INSTALLED: [&str; 10] = [
+const INSTALLED_PATHS: [&str; 10] = [
     "site-packages/",
     "dist-packages/",
     "lib/python",
@@ -144,15 +144,15 @@ const MODULES: &[&str] = &[
 ];
 
 /// What cells of a notebook, the prompt and tests in documentation are called: people write those, too.
-const WRITTEN: [&str; 4] = ["<ipython", "<stdin", "<cell", "<doctest"];
+const WRITTEN_PREFIXES: [&str; 4] = ["<ipython", "<stdin", "<cell", "<doctest"];
 
 /// Whether a file is not the program's own. A file without a name is a function that is not Python's.
 pub fn is_library_file(file: &str) -> bool {
     if file.is_empty() || file.starts_with('<') || file == "~" {
-        return !WRITTEN.iter().any(|name| file.starts_with(name));
+        return !WRITTEN_PREFIXES.iter().any(|name| file.starts_with(name));
     }
     let file = file.replace('\\', "/");
-    if INSTALLED.iter().any(|part| file.contains(part)) {
+    if INSTALLED_PATHS.iter().any(|part| file.contains(part)) {
         return true;
     }
     let first = file.split('/').next().unwrap_or_default();

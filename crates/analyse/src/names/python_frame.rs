@@ -6,7 +6,6 @@ pub const WAITING: &str = "(waiting)";
 /// A function and where it starts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct PythonFrame<'a> {
-    /// The function's name.
     pub name: &'a str,
     /// Its file, or empty.
     pub file: &'a str,

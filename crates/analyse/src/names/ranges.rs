@@ -20,6 +20,29 @@ pub fn is_backward_node(name: &str) -> bool {
         || (node.len() > "Backward".len() && node.ends_with("Backward") && !name.contains(' '))
 }
 
+/// The optimizer whose step a range of this name is: `AdamW` of `Optimizer.step#AdamW.step`.
+pub fn optimizer_step(name: &str) -> Option<&str> {
+    let optimizer = name.strip_prefix("Optimizer.step#")?;
+    Some(optimizer.strip_suffix(".step").unwrap_or(optimizer))
+}
+
+/// Whether a range of this name is a part of a step, wherever it stands: a layer, or what a framework does in one. A
+/// heuristic over words people use.
+pub fn is_part_of_step(range: &str) -> bool {
+    const FRAMEWORKS: [&str; 6] =
+        ["Optimizer.zero_grad#", "FSDP", "TorchDynamo", "Pregraph", "AOTDispatcher", "## Call CompiledFxGraph"];
+    const WORDS: [&str; 8] = ["layer", "bloc", "attn", "attention", "mlp", "ffn", "expert", "microbatch"];
+    let lower = range.to_ascii_lowercase().replace("micro_batch", "microbatch");
+    FRAMEWORKS.iter().any(|word| range.starts_with(word)) || WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// Whether a range of this name holds steps where it holds anything that repeats. A heuristic over words people use.
+pub fn is_around_steps(range: &str) -> bool {
+    const WORDS: [&str; 7] = ["epoch", "generate", "request", "prompt", "loop", "benchmark", "main"];
+    let lower = range.to_ascii_lowercase();
+    WORDS.iter().any(|word| lower.contains(word))
+}
+
 /// Whether a host range of this name is a framework's own fetch of the next batch.
 pub fn is_data_loading(name: &str) -> bool {
     let loader = name.starts_with("enumerate(DataLoader)#") && name.ends_with(".__next__");

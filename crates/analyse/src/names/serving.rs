@@ -11,11 +11,9 @@ use serde::Serialize;
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IterationKind {
-    /// Prompts.
     Prefill,
     /// The next token of each request.
     Decode,
-    /// Both.
     Mixed,
     /// The trace does not say.
     #[default]
@@ -36,20 +34,19 @@ impl IterationKind {
 
 /// What a name says about its iteration.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub struct Said {
+pub struct IterationInfo {
     /// What it works on.
     pub kind: IterationKind,
     /// Requests in the batch.
     pub requests: Option<u64>,
-    /// Tokens of prompts.
     pub context_tokens: Option<u64>,
     /// Tokens of requests that are past their prompt.
     pub generation_tokens: Option<u64>,
 }
 
-impl Said {
+impl IterationInfo {
     /// Takes from another name of the same iteration what this one does not say.
-    pub(crate) fn fill(&mut self, other: Said) {
+    pub(crate) fn fill(&mut self, other: IterationInfo) {
         if self.kind == IterationKind::Unknown {
             self.kind = other.kind;
         }
@@ -69,7 +66,7 @@ impl Said {
 }
 
 /// What the name of a range says, if an engine names its iterations so.
-pub fn iteration(range: &str) -> Option<Said> {
+pub fn iteration(range: &str) -> Option<IterationInfo> {
     if let Some(rest) = range.strip_prefix("execute_") {
         return execute(rest);
     }
@@ -87,14 +84,14 @@ pub fn iteration(range: &str) -> Option<Said> {
 }
 
 /// What follows `execute_`.
-fn execute(rest: &str) -> Option<Said> {
+fn execute(rest: &str) -> Option<IterationInfo> {
     if let Some(rest) = rest.strip_prefix("new_") {
         let (new, cached) = rest.split_once("_cached_")?;
         let (new, cached) = (number(new)?, number(cached)?);
-        return Some(Said {
+        return Some(IterationInfo {
             kind: kind_of(new, cached),
             requests: Some(new.saturating_add(cached)),
-            ..Said::default()
+            ..IterationInfo::default()
         });
     }
     // Some builds put the size of the batch first.
@@ -103,7 +100,7 @@ fn execute(rest: &str) -> Option<Said> {
     let (context, generation) = rest.split_once(")_generation_")?;
     let (context_requests, context_tokens) = part(context)?;
     let (requests, generation_tokens) = part(generation.strip_suffix(')')?)?;
-    Some(Said {
+    Some(IterationInfo {
         kind: kind_of(context_requests, requests),
         requests: Some(context_requests.saturating_add(requests)),
         context_tokens: Some(context_tokens),
@@ -129,14 +126,14 @@ fn kind_of(context: u64, generation: u64) -> IterationKind {
 }
 
 /// `bs=2 toks=4096` of a forward mode.
-fn bracket(mode: &str, words: &str) -> Option<Said> {
+fn bracket(mode: &str, words: &str) -> Option<IterationInfo> {
     let value = |wanted: &str| {
         words.split(' ').filter_map(|word| word.split_once('=')).find(|(key, _)| *key == wanted)?.1.parse().ok()
     };
     let requests: Option<u64> = value("bs");
     let tokens: Option<u64> = value("toks").or_else(|| value("tok"));
     let known = |kind, context_tokens, generation_tokens| {
-        Some(Said { kind, requests, context_tokens, generation_tokens })
+        Some(IterationInfo { kind, requests, context_tokens, generation_tokens })
     };
     match mode {
         "EXTEND" | "SPLIT_PREFILL" | "DLLM_EXTEND" => known(IterationKind::Prefill, tokens, None),
@@ -240,7 +237,7 @@ mod tests {
             ("prefill[bs=2 tok=16384]", Prefill, Some(2), Some(16384), None),
         ];
         for (name, kind, requests, context_tokens, generation_tokens) in rows {
-            let want = Said { kind, requests, context_tokens, generation_tokens };
+            let want = IterationInfo { kind, requests, context_tokens, generation_tokens };
             assert_eq!(iteration(name), Some(want), "{name}");
         }
     }

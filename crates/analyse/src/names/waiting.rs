@@ -9,11 +9,9 @@ use super::function::Function;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
-    /// The interpreter's lock.
     Gil,
     /// Other ranks, in a collective.
     Collective,
-    /// A GPU.
     Gpu,
     /// A lock, a queue or another thread.
     Lock,
@@ -25,9 +23,7 @@ pub enum WaitKind {
     Process,
     /// A child process, to end.
     Child,
-    /// A time.
     Sleep,
-    /// The network.
     Network,
     /// A file or a pipe.
     File,
@@ -42,7 +38,6 @@ pub struct Waits {
     pub words: String,
 }
 
-/// Functions that wait.
 #[derive(Debug)]
 pub(crate) struct Waiter {
     /// Their file, or their folder with a slash at its end.
@@ -64,12 +59,12 @@ const fn waits(
     Waiter { place, functions, kind, words, works: false }
 }
 
-const HTTP: &str = "for an answer over HTTP";
-const MULTIPROCESSING: &str = "for another process (multiprocessing)";
-const IDLE_WORKER: &str = "for work (an idle pool worker)";
+const FOR_HTTP: &str = "for an answer over HTTP";
+const FOR_MULTIPROCESSING: &str = "for another process (multiprocessing)";
+const FOR_WORK: &str = "for work (an idle pool worker)";
 
 /// Functions of Python's library and of frameworks that wait. Of several that fit, the first counts.
-const PYTHON: &[Waiter] = &[
+const PYTHON_WAITERS: &[Waiter] = &[
     waits(
         "torch/utils/data/dataloader.py",
         &["_try_get_data", "_get_data"],
@@ -103,9 +98,9 @@ const PYTHON: &[Waiter] = &[
     waits("queue.py", &["get"], WaitKind::Lock, "for something in a queue.Queue"),
     waits("queue.py", &["put", "join"], WaitKind::Lock, "for room in a queue.Queue"),
     waits("multiprocessing/queues.py", &["get"], WaitKind::Lock, "for something in a multiprocessing.Queue"),
-    waits("multiprocessing/connection.py", &[], WaitKind::Process, MULTIPROCESSING),
-    waits("multiprocessing/pool.py", &["get", "wait", "join", "next"], WaitKind::Process, MULTIPROCESSING),
-    waits("multiprocessing/pool.py", &["worker"], WaitKind::Lock, IDLE_WORKER).or_works(),
+    waits("multiprocessing/connection.py", &[], WaitKind::Process, FOR_MULTIPROCESSING),
+    waits("multiprocessing/pool.py", &["get", "wait", "join", "next"], WaitKind::Process, FOR_MULTIPROCESSING),
+    waits("multiprocessing/pool.py", &["worker"], WaitKind::Lock, FOR_WORK).or_works(),
     waits("multiprocessing/popen_fork.py", &["wait", "poll"], WaitKind::Child, "for a child process to end"),
     waits(
         "concurrent/futures/_base.py",
@@ -113,7 +108,7 @@ const PYTHON: &[Waiter] = &[
         WaitKind::Lock,
         "for a future's result",
     ),
-    waits("concurrent/futures/thread.py", &["_worker"], WaitKind::Lock, IDLE_WORKER).or_works(),
+    waits("concurrent/futures/thread.py", &["_worker"], WaitKind::Lock, FOR_WORK).or_works(),
     waits(
         "threading.py",
         &["join", "_wait_for_tstate_lock"],
@@ -136,16 +131,16 @@ const PYTHON: &[Waiter] = &[
     waits("subprocess.py", &[], WaitKind::Child, "for a child process"),
     waits("socket.py", &[], WaitKind::Network, "for data from a socket"),
     waits("ssl.py", &[], WaitKind::Network, "for data from a socket"),
-    waits("http/client.py", &[], WaitKind::Network, HTTP),
-    waits("urllib/request.py", &[], WaitKind::Network, HTTP),
-    waits("urllib3/", &[], WaitKind::Network, HTTP),
-    waits("requests/", &[], WaitKind::Network, HTTP),
-    waits("httpx/", &[], WaitKind::Network, HTTP),
-    waits("botocore/", &[], WaitKind::Network, HTTP),
+    waits("http/client.py", &[], WaitKind::Network, FOR_HTTP),
+    waits("urllib/request.py", &[], WaitKind::Network, FOR_HTTP),
+    waits("urllib3/", &[], WaitKind::Network, FOR_HTTP),
+    waits("requests/", &[], WaitKind::Network, FOR_HTTP),
+    waits("httpx/", &[], WaitKind::Network, FOR_HTTP),
+    waits("botocore/", &[], WaitKind::Network, FOR_HTTP),
 ];
 
 /// Words in the names of functions that are not Python's and that wait, as profiles write them.
-const BUILT_IN: &[(WaitKind, &[&str])] = &[
+const BUILT_IN_WAITERS: &[(WaitKind, &[&str])] = &[
     (WaitKind::Network, &["_socket.", "'recv", "'connect' of", "_ssl.", "of '_ssl", "getaddrinfo"]),
     (WaitKind::Process, &["posix.waitpid", "'poll' of 'select.poll'"]),
     (WaitKind::Lock, &["'acquire' of '_thread", "'__enter__' of '_thread", "'join' of '_thread"]),
@@ -170,12 +165,13 @@ impl Waiter {
 
 /// What a function of Python waits for; none if it does not.
 pub(crate) fn waiter(function: Function<'_>) -> Option<&'static Waiter> {
-    PYTHON.iter().find(|waiter| waiter.is(function))
+    PYTHON_WAITERS.iter().find(|waiter| waiter.is(function))
 }
 
 /// What a thread waits for that waits anywhere inside of this function; none if it may do anything else there.
 pub fn waits_inside(function: Function<'_>) -> Option<WaitKind> {
-    let built_in = || BUILT_IN.iter().find(|(_, words)| function.is_native(words)).map(|(kind, _)| *kind);
+    let built_in =
+        || BUILT_IN_WAITERS.iter().find(|(_, words)| function.is_native(words)).map(|(kind, _)| *kind);
     waiter(function).filter(|waiter| !waiter.works).map(|waiter| waiter.kind).or_else(built_in)
 }
 

@@ -111,17 +111,13 @@ pub struct TimelineRow {
     pub exposed_comm_ns: i64,
     /// Copies that nothing hides.
     pub exposed_memcpy_ns: i64,
-    /// Any work.
     pub busy_ns: i64,
-    /// No work.
     pub idle_ns: i64,
-    /// Busy and idle.
     pub total_ns: i64,
     /// Communication, hidden or not.
     pub total_comm_ns: i64,
     /// Copies, hidden or not.
     pub total_memcpy_ns: i64,
-    /// Slices counted.
     pub slices: u64,
     /// Slices without a recorded launching call, counted or not.
     pub unlinked: u64,
@@ -130,7 +126,7 @@ pub struct TimelineRow {
 /// The time of each device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct DeviceTimeline {
-    /// A row a device, by number.
+    /// One row per device, by number.
     pub rows: Vec<TimelineRow>,
     /// All devices as if they were one; `None` without device work.
     pub all: Option<TimelineRow>,
@@ -138,29 +134,23 @@ pub struct DeviceTimeline {
     pub linked_only: bool,
 }
 
-/// One step's timeline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StepTimeline {
     /// The step's number; -1 for a whole trace.
     pub step: i64,
-    /// The step's name.
     pub name: String,
-    /// A row a device, by number. Slices are clipped to the step; counts are of the whole trace.
+    /// One row per device, by number. Slices are clipped to the step; counts are of the whole trace.
     pub rows: Vec<TimelineRow>,
 }
 
 /// One device's time as HTA's temporal breakdown names it.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TemporalRow {
-    /// The device.
     pub device: Option<i64>,
-    /// No work.
     pub idle_ns: i64,
-    /// Kernels that compute.
     pub compute_ns: i64,
     /// Other work that no compute kernel hides.
     pub non_compute_ns: i64,
-    /// All of it.
     pub kernel_time_ns: i64,
 }
 

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
-use super::graph::{GraphBuilder, What};
+use super::graph::{EdgeWork, GraphBuilder};
 use super::recording::Recording;
 use super::{Replay, StepNodes, device, host};
 use crate::causes::waits::{Wait, WaitKind};
@@ -72,7 +72,7 @@ pub(crate) fn build(
         let from = if graph.time(end) <= graph.time(node) { end } else { start };
         // A call that waits for room in the queue waits whatever else changes.
         let call = (wait.kind != WaitKind::FullQueue).then_some(wait.call);
-        graph.measured(from, node, What::Return, call);
+        graph.measured(from, node, EdgeWork::Return, call);
     }
     wake_after_device(&mut graph, host, &chains, &nodes, streams, &wakes);
     let step_nodes = steps.steps.iter().map(|step| {
@@ -91,7 +91,8 @@ pub(crate) fn build(
     for work in work() {
         let after = steps.steps.partition_point(|s| Ns(s.host_start_ns) <= work.launched);
         let Some(step) = after.checked_sub(1) else { continue };
-        let inside = work.launch.is_some() && work.launched < Ns(steps.steps[step].host_end_ns);
+        let inside =
+            (work.launch.is_some() || steps.on_device) && work.launched < Ns(steps.steps[step].host_end_ns);
         if (inside || steps.synthetic)
             && let Some((_, end)) = nodes.get(work.slice)
         {
@@ -136,8 +137,8 @@ fn wake_after_device(
         let done = ends.partition_point(|e| e.0 <= wake.at);
         let work = done.checked_sub(1).map(|last| ends[last]).filter(|e| e.0 > wake.at - offset);
         match work.and_then(|(_, work)| nodes.get(work)) {
-            Some((_, end)) => graph.measured(end, node, What::Return, None),
-            None => graph.edge(from, node, offset.0, What::Handover, None),
+            Some((_, end)) => graph.measured(end, node, EdgeWork::Return, None),
+            None => graph.edge(from, node, offset.0, EdgeWork::Handover, None),
         }
     }
 }

@@ -12,7 +12,7 @@ use stepscope_model::{Kind, Ns, Order, SliceId, Trace};
 
 use crate::causes::cause::Cause;
 use crate::names::comm::{Comm, CommRule};
-use crate::replay::{Replay, What};
+use crate::replay::{EdgeWork, Replay};
 use crate::scope::definition::Definition;
 use crate::steps::Steps;
 use crate::threads::activity::Activity;
@@ -20,7 +20,7 @@ use crate::threads::activity::Activity;
 pub use pieces::PieceRow;
 
 /// Stands for the name of what is no slice.
-const NOTHING: &str = "(nothing recorded)";
+const NOTHING_RECORDED: &str = "(nothing recorded)";
 
 /// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -83,11 +83,9 @@ pub const DEFINITIONS: &[Definition] = &[
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PathClass {
-    /// The host worked.
     Host,
     /// Launch calls, and work on its way.
     Launch,
-    /// A kernel.
     Kernel,
     /// A copy or fill.
     Copy,
@@ -97,7 +95,6 @@ pub enum PathClass {
     DataLoading,
     /// The host returning from a wait.
     Synchronization,
-    /// Allocation.
     Allocation,
     /// Nothing that is known to work.
     Idle,
@@ -136,9 +133,7 @@ impl PathClass {
 /// A piece of the path.
 #[derive(Copy, Clone, Debug)]
 pub struct PathPiece {
-    /// Where it begins.
     pub start: Ns,
-    /// Where it ends.
     pub end: Ns,
     /// Where it was spent.
     pub class: PathClass,
@@ -148,9 +143,7 @@ pub struct PathPiece {
 
 /// Time of a class.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "PathClassRow")]
-pub struct ClassRow {
-    /// The class.
+pub struct PathClassRow {
     pub class: PathClass,
     /// Its time on the path.
     pub on_path_ns: i64,
@@ -173,7 +166,6 @@ pub struct PathRow {
     pub share: f64,
 }
 
-/// The critical path.
 #[derive(Clone, Debug, Default)]
 pub struct CriticalPath {
     /// Its pieces in order of time, without holes.
@@ -186,12 +178,11 @@ pub struct PathReport {
     /// From the start of the first step to the end of the last.
     pub wall_ns: i64,
     /// By class, largest first.
-    pub classes: Vec<ClassRow>,
+    pub classes: Vec<PathClassRow>,
     /// By name, largest first.
     pub rows: Vec<PathRow>,
 }
 
-/// Finds it.
 pub fn critical_path(trace: &Trace, steps: &Steps, replay: &Replay) -> CriticalPath {
     let Some((last, from)) = replay.ends() else { return CriticalPath::default() };
     let to = steps.window().map_or(Ns::MAX, |w| w.1);
@@ -211,20 +202,20 @@ pub fn critical_path(trace: &Trace, steps: &Steps, replay: &Replay) -> CriticalP
         let start = replay.graph.time(edge.from).min(at);
         let slice = edge.slice();
         let class = match (edge.what, slice) {
-            (What::Thread, _) => {
+            (EdgeWork::Thread, _) => {
                 let segments = replay.graph.pieces(edge).rev();
                 segments.for_each(|s| piece(s.start, s.end, of_activity(s.activity), s.slice));
                 (node, at) = (edge.from, start);
                 continue;
             }
-            (What::Device | What::Beside, Some(work)) => match trace.slices().kind(work) {
+            (EdgeWork::Device | EdgeWork::Beside, Some(work)) => match trace.slices().kind(work) {
                 Kind::Kernel if comm.kernel(work) => PathClass::Communication,
                 Kind::Kernel => PathClass::Kernel,
                 _ => PathClass::Copy,
             },
-            (What::Host(activity), _) => of_activity(activity),
-            (What::Idle(Cause::LaunchLatency), _) => PathClass::Launch,
-            (What::Return, _) => PathClass::Synchronization,
+            (EdgeWork::Host(activity), _) => of_activity(activity),
+            (EdgeWork::Idle(Cause::LaunchLatency), _) => PathClass::Launch,
+            (EdgeWork::Return, _) => PathClass::Synchronization,
             _ => PathClass::Idle,
         };
         piece(start, at, class, slice);
@@ -253,7 +244,6 @@ fn of_activity(activity: Activity) -> PathClass {
 }
 
 impl CriticalPath {
-    /// Sums it up.
     pub fn report(&self, trace: &Trace) -> PathReport {
         let mut classes = [0i64; PathClass::COUNT];
         // A row a class and name, found by position: a path has as many pieces as a trace has slices.
@@ -266,7 +256,7 @@ impl CriticalPath {
             let name = piece.slice.map(|s| trace.slices().name(s));
             let place = name.map_or(0, |n| n.index() + 1) * PathClass::COUNT + piece.class as usize;
             if row_of[place] == 0 {
-                let name = name.map_or(NOTHING, |n| trace.text(n)).to_owned();
+                let name = name.map_or(NOTHING_RECORDED, |n| trace.text(n)).to_owned();
                 report.rows.push(PathRow { name, class: piece.class, pieces: 0, on_path_ns: 0, share: 0.0 });
                 row_of[place] = report.rows.len() as u32;
             }
@@ -280,7 +270,7 @@ impl CriticalPath {
         for class in PathClass::ALL {
             let on_path_ns = classes[class as usize];
             if on_path_ns > 0 {
-                report.classes.push(ClassRow { class, on_path_ns, share: share(on_path_ns) });
+                report.classes.push(PathClassRow { class, on_path_ns, share: share(on_path_ns) });
             }
         }
         report.classes.order_by_key(|r| (std::cmp::Reverse(r.on_path_ns), r.class));

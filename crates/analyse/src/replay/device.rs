@@ -2,17 +2,17 @@
 
 use stepscope_model::{Ns, SliceId, Trace};
 
-use super::graph::{GraphBuilder, What};
+use super::graph::{EdgeWork, GraphBuilder};
 use super::host::Chains;
 use crate::causes::cause::Cause;
-use crate::devices::streams::{QUEUED_LIMIT, Stream, launch_latency};
+use crate::devices::streams::{MAX_QUEUED_GAP, Stream, launch_latency};
 use crate::devices::sync_events::SyncEvents;
 use crate::threads::host_time::HostTime;
 
 /// Ranks among nodes of the same moment: ends first, then the host, then starts, then ends of work without length.
-const END: u8 = 0;
-const START: u8 = 3;
-const END_AT_START: u8 = 4;
+const END_RANK: u8 = 0;
+const START_RANK: u8 = 3;
+const END_AT_START_RANK: u8 = 4;
 
 /// Work of another stream that ended this shortly before is what was waited for.
 const DEPENDENCY_WINDOW: Ns = Ns(20_000);
@@ -38,9 +38,9 @@ pub(super) fn add(
     let mut nodes = Nodes(vec![GraphBuilder::ORIGIN; trace.slices().len()]);
     for stream in streams {
         for work in &stream.work {
-            let start = graph.node(work.start, START);
-            let end = graph.node(work.end, if work.start == work.end { END_AT_START } else { END });
-            graph.measured(start, end, What::Device, Some(work.slice));
+            let start = graph.node(work.start, START_RANK);
+            let end = graph.node(work.end, if work.start == work.end { END_AT_START_RANK } else { END_RANK });
+            graph.measured(start, end, EdgeWork::Device, Some(work.slice));
             nodes.0[work.slice.index()] = start;
         }
     }
@@ -59,41 +59,43 @@ pub(super) fn add(
             let queued_up = before.is_some_and(|b| b.end >= work.released) || launch.is_none();
             let in_flight = since_launch <= latency + latency;
             let explained = match since_before {
-                Some(gap) if queued_up => gap <= QUEUED_LIMIT || in_flight || launch.is_none(),
-                _ => launch.is_some() && since_launch <= latency + QUEUED_LIMIT,
+                Some(gap) if queued_up => gap <= MAX_QUEUED_GAP || in_flight || launch.is_none(),
+                _ => launch.is_some() && since_launch <= latency + MAX_QUEUED_GAP,
             };
             let recorded = events.dependency.get(&work.slice).copied();
             let recorded = recorded.filter(|&w| trace.slices().end(w) <= work.start);
             let awaited = if explained { None } else { recorded.or_else(|| ends.dependency(at, work.start)) };
-            let launch_binds = !queued_up || (in_flight && since_before.is_some_and(|g| g > QUEUED_LIMIT));
+            let launch_binds = !queued_up || (in_flight && since_before.is_some_and(|g| g > MAX_QUEUED_GAP));
             if let (Some(before), Some(gap)) = (before, since_before)
                 && let Some((before_start, before_end)) = nodes.get(before.slice)
             {
                 let binds = !launch_binds && awaited.is_none();
-                let cause = if gap > QUEUED_LIMIT { Cause::Dependency } else { Cause::QueuedGap };
+                let cause = if gap > MAX_QUEUED_GAP { Cause::Dependency } else { Cause::QueuedGap };
                 if gap < Ns::ZERO {
                     // Overlap within a stream (programmatic launches): follows the start instead.
-                    graph.measured(before_start, node, What::Beside, Some(before.slice));
+                    graph.measured(before_start, node, EdgeWork::Beside, Some(before.slice));
                 } else {
                     let ns = if binds { gap } else { gap.min(queued) };
-                    graph.edge(before_end, node, ns.0, What::Idle(cause), Some(work.slice));
+                    graph.edge(before_end, node, ns.0, EdgeWork::Idle(cause), Some(work.slice));
                 }
             }
             if let Some((from, offset)) = launch {
                 let binds = launch_binds && awaited.is_none();
                 let ns = if binds { since_launch } else { since_launch.min(latency) };
                 let ns = (ns.max(Ns::ZERO) + offset).0;
-                graph.edge(from, node, ns, What::Idle(Cause::LaunchLatency), Some(work.slice));
+                graph.edge(from, node, ns, EdgeWork::Idle(Cause::LaunchLatency), Some(work.slice));
             }
             if let Some((_, end)) = recorded.filter(|_| awaited.is_none()).and_then(|w| nodes.get(w)) {
                 // It did not hold this one up, but might if other things were faster.
                 let ns = (work.start - graph.time(end)).min(queued).0;
-                graph.edge(end, node, ns, What::Idle(Cause::Dependency), Some(work.slice));
+                graph.edge(end, node, ns, EdgeWork::Idle(Cause::Dependency), Some(work.slice));
             }
             match awaited.and_then(|w| nodes.get(w)) {
-                Some((_, end)) => graph.measured(end, node, What::Idle(Cause::Dependency), Some(work.slice)),
+                Some((_, end)) => {
+                    graph.measured(end, node, EdgeWork::Idle(Cause::Dependency), Some(work.slice))
+                }
                 None if before.is_none() && launch.is_none() => {
-                    graph.measured(GraphBuilder::ORIGIN, node, What::Origin, Some(work.slice));
+                    graph.measured(GraphBuilder::ORIGIN, node, EdgeWork::Origin, Some(work.slice));
                 }
                 None => {}
             }
@@ -107,7 +109,7 @@ fn queued_gap(streams: &[Stream]) -> Ns {
     let mut gaps: Vec<i64> = Vec::new();
     for stream in streams {
         let pairs = stream.work.windows(2).filter(|w| w[0].end > w[1].released);
-        gaps.extend(pairs.map(|w| (w[1].start - w[0].end).0).filter(|g| (0..=QUEUED_LIMIT.0).contains(g)));
+        gaps.extend(pairs.map(|w| (w[1].start - w[0].end).0).filter(|g| (0..=MAX_QUEUED_GAP.0).contains(g)));
     }
     let middle = gaps.len() / 2;
     if gaps.is_empty() { Ns(1_000) } else { Ns(*gaps.select_nth_unstable(middle).1) }

@@ -14,7 +14,7 @@ use crate::threads::host_time::Segment;
 
 /// What lies between two moments.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum EdgeWork {
     /// A thread's work: its segments between the two.
     Thread,
     /// A call that waits, or a thread that waits for another: only what it takes by itself. The slice is the innermost.
@@ -39,7 +39,7 @@ pub(crate) struct Edge {
     pub(crate) from: u32,
     pub(crate) to: u32,
     pub(crate) ns: i64,
-    pub(crate) what: What,
+    pub(crate) what: EdgeWork,
     /// The slice, or the first segment of a thread's work.
     about: u32,
 }
@@ -48,7 +48,7 @@ const NONE: u32 = u32::MAX;
 
 impl Edge {
     pub(crate) fn slice(&self) -> Option<SliceId> {
-        (self.what != What::Thread && self.about != NONE).then(|| SliceId::from_index(self.about as usize))
+        (self.what != EdgeWork::Thread && self.about != NONE).then(|| SliceId::from_index(self.about as usize))
     }
 }
 
@@ -85,7 +85,7 @@ impl Graph {
     pub(crate) fn pieces(&self, edge: &Edge) -> impl DoubleEndedIterator<Item = Segment> {
         let (from, to) = (self.time(edge.from), self.time(edge.to));
         let rest = match edge.what {
-            What::Thread => self.segments.get(edge.about as usize..).unwrap_or_default(),
+            EdgeWork::Thread => self.segments.get(edge.about as usize..).unwrap_or_default(),
             _ => &[],
         };
         // A thread's segments follow each other without holes; those of the next lane stand behind them.
@@ -116,7 +116,7 @@ impl Graph {
     /// How long an edge takes under a scenario; none if it no longer ties.
     fn under(&self, edge: &Edge, scenario: &impl Scenario) -> Option<Ns> {
         let ns = match (edge.what, edge.slice()) {
-            (What::Thread, _) => {
+            (EdgeWork::Thread, _) => {
                 let stretch_ns = (self.time(edge.to) - self.time(edge.from)).0;
                 let piece = |(at, s): (usize, Segment)| {
                     let (at, ns) = (edge.about as usize + at, (s.end - s.start).0);
@@ -133,8 +133,8 @@ impl Graph {
                 };
                 return Some(self.pieces(edge).enumerate().map(|s| Ns(scenario.host(&piece(s)))).sum());
             }
-            (What::Host(Activity::DeviceUnrecorded), _) => edge.ns,
-            (What::Host(activity), slice) => {
+            (EdgeWork::Host(Activity::DeviceUnrecorded), _) => edge.ns,
+            (EdgeWork::Host(activity), slice) => {
                 let start = self.time(edge.from);
                 scenario.host(&HostPiece {
                     activity,
@@ -145,23 +145,23 @@ impl Graph {
                     stretch_ns: edge.ns,
                 })
             }
-            (What::Device, Some(work)) => scenario.device(work, edge.ns),
-            (What::Beside, Some(before)) => {
+            (EdgeWork::Device, Some(work)) => scenario.device(work, edge.ns),
+            (EdgeWork::Beside, Some(before)) => {
                 // The end of work stands behind its start.
                 let whole = (self.time(edge.from + 1) - self.time(edge.from)).0.max(1);
                 (scenario.device(before, whole) as f64 / whole as f64 * edge.ns as f64).round() as i64
             }
             // Nobody launches what is gone: whatever stands behind it in the queue does not wait for that.
-            (What::Idle(Cause::LaunchLatency), Some(work)) if scenario.device(work, 1 << 20) == 0 => {
+            (EdgeWork::Idle(Cause::LaunchLatency), Some(work)) if scenario.device(work, 1 << 20) == 0 => {
                 return None;
             }
-            (What::Idle(_), Some(work)) if scenario.device(work, 1 << 20) == 0 => 0,
-            (What::Idle(Cause::LaunchLatency), Some(work)) => {
+            (EdgeWork::Idle(_), Some(work)) if scenario.device(work, 1 << 20) == 0 => 0,
+            (EdgeWork::Idle(Cause::LaunchLatency), Some(work)) => {
                 // What takes longer to arrive waits for something that was not recorded, and still does.
                 let latency = edge.ns.min(MAX_LATENCY.0);
                 edge.ns - latency + scenario.latency(work, latency)
             }
-            (What::Return, Some(call)) => return scenario.waits(call).then_some(Ns(edge.ns)),
+            (EdgeWork::Return, Some(call)) => return scenario.waits(call).then_some(Ns(edge.ns)),
             _ => edge.ns,
         };
         Some(Ns(ns))
@@ -196,7 +196,7 @@ impl GraphBuilder {
         (self.times.len() - 1) as u32
     }
 
-    /// The last of some neighbouring nodes in order of time that is at or before a moment, and how far before.
+    /// The last of some neighboring nodes in order of time that is at or before a moment, and how far before.
     pub(crate) fn last_by(&self, nodes: Range<u32>, at: Ns) -> (u32, Ns) {
         let times = &self.times[nodes.start as usize..nodes.end as usize];
         let node = nodes.start + times.partition_point(|&t| t <= at).saturating_sub(1) as u32;
@@ -211,13 +211,13 @@ impl GraphBuilder {
         self.times[node as usize]
     }
 
-    pub(crate) fn edge(&mut self, from: u32, to: u32, ns: i64, what: What, slice: Option<SliceId>) {
+    pub(crate) fn edge(&mut self, from: u32, to: u32, ns: i64, what: EdgeWork, slice: Option<SliceId>) {
         let about = slice.map_or(NONE, |s| s.index() as u32);
         self.edges.push(Edge { from, to, ns, what, about });
     }
 
     /// An edge that takes as long as it did.
-    pub(crate) fn measured(&mut self, from: u32, to: u32, what: What, slice: Option<SliceId>) {
+    pub(crate) fn measured(&mut self, from: u32, to: u32, what: EdgeWork, slice: Option<SliceId>) {
         let ns = (self.time(to) - self.time(from)).0;
         self.edge(from, to, ns, what, slice);
     }
@@ -225,7 +225,7 @@ impl GraphBuilder {
     /// A thread's work from one of its nodes to the next. `segment` is the one at the first node.
     pub(crate) fn thread(&mut self, from: u32, to: u32, segment: usize) {
         let ns = (self.time(to) - self.time(from)).0;
-        self.edges.push(Edge { from, to, ns, what: What::Thread, about: segment as u32 });
+        self.edges.push(Edge { from, to, ns, what: EdgeWork::Thread, about: segment as u32 });
     }
 
     pub(crate) fn finish(self, segments: Arc<Vec<Segment>>, recording: Arc<Recording>) -> Graph {
@@ -244,7 +244,7 @@ impl GraphBuilder {
             first[i] += first[i - 1];
         }
         let mut next = first.clone();
-        let blank = Edge { from: 0, to: 0, ns: 0, what: What::Origin, about: NONE };
+        let blank = Edge { from: 0, to: 0, ns: 0, what: EdgeWork::Origin, about: NONE };
         let mut sorted = vec![blank; edges.len()];
         for edge in edges {
             let slot = &mut next[edge.to as usize];

@@ -6,14 +6,14 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
-use super::graph::{GraphBuilder, What};
+use super::graph::{EdgeWork, GraphBuilder};
 use crate::threads::activity::Activity;
 use crate::threads::host_time::{HostTime, Segment};
 
 /// Rank of a host node among nodes of the same moment: after ends of device work, before starts.
-pub(super) const HOST: u8 = 1;
+pub(super) const HOST_RANK: u8 = 1;
 /// A thread that goes on after another.
-const RESUMED: u8 = 2;
+const RESUMED_RANK: u8 = 2;
 
 /// All threads' chains of nodes, by lane.
 pub(super) struct Chains {
@@ -110,7 +110,7 @@ pub(super) fn add(
             own().map(|b| b.begins).chain(wakes.iter().copied()).any(|begins| begins == segments[0].start);
         let chain = chain(graph, segments, host.range(lane).start, &moments, &waiting, waits);
         if !called {
-            graph.measured(GraphBuilder::ORIGIN, chain.start, What::Origin, None);
+            graph.measured(GraphBuilder::ORIGIN, chain.start, EdgeWork::Origin, None);
         }
         of_lane[lane.index()] = Some(chain);
     }
@@ -121,7 +121,7 @@ pub(super) fn add(
     for wake in wakes.iter().filter(|wake| !wake.main_waits) {
         let from = host.main().and_then(|main| chains.at(graph, main, wake.at));
         if let (Some((from, offset)), Some((to, _))) = (from, chains.at(graph, wake.lane, wake.at)) {
-            graph.edge(from, to, offset.0, What::Handover, None);
+            graph.edge(from, to, offset.0, EdgeWork::Handover, None);
         }
     }
     chains
@@ -151,7 +151,7 @@ fn chain(
     let (Some(start), Some(end)) = (segments.first().map(|s| s.start), segments.last().map(|s| s.end)) else {
         return 0..0;
     };
-    let first = graph.node(start, HOST);
+    let first = graph.node(start, HOST_RANK);
     let (mut node, mut at, mut segment, mut wait) = (first, start, 0, 0);
     let inside = moments.iter().copied().filter(|&m| start < m && m < end);
     for until in inside.chain([end]) {
@@ -167,25 +167,25 @@ fn chain(
         let next = graph.node(
             until,
             if waits_for_thread {
-                RESUMED
+                RESUMED_RANK
             } else if same {
                 graph.rank(node)
             } else {
-                HOST
+                HOST_RANK
             },
         );
         let call = current.slice.and_then(|s| waits.get(&s)).filter(|call| until <= call.end);
         match call {
             // A thread that waits for another takes no time of its own; the other's nodes say how long.
-            _ if waits_for_thread => graph.edge(node, next, 0, What::Host(current.activity), current.slice),
+            _ if waits_for_thread => graph.edge(node, next, 0, EdgeWork::Host(current.activity), current.slice),
             // Nobody knows what was waited for, so nobody can take it away.
             _ if current.activity == Activity::DeviceUnrecorded => {
-                graph.measured(node, next, What::Host(current.activity), None);
+                graph.measured(node, next, EdgeWork::Host(current.activity), None);
             }
             Some(&WaitingCall { from, to, .. }) => {
                 let waited = (to.min(until) - from.max(at)).max(Ns::ZERO);
                 let own = (until - at - waited).0;
-                graph.edge(node, next, own, What::Host(current.activity), current.slice);
+                graph.edge(node, next, own, EdgeWork::Host(current.activity), current.slice);
             }
             None => graph.thread(node, next, base + segment),
         }
@@ -235,7 +235,7 @@ fn hand_over(graph: &mut GraphBuilder, host: &HostTime, chains: &Chains, burst: 
     let Some(main) = host.main() else { return };
     let mut tie = |from: LaneId, to: LaneId, at: Ns| {
         if let (Some((from, offset)), Some((to, _))) = (chains.at(graph, from, at), chains.at(graph, to, at)) {
-            graph.edge(from, to, offset.0, What::Handover, None);
+            graph.edge(from, to, offset.0, EdgeWork::Handover, None);
         }
     };
     // Only a thread that rested before is woken; one that went on with its work is not.

@@ -15,23 +15,23 @@ use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
 /// Nanoseconds per event, on a host whose view operators take [`USUAL_VIEW_NS`].
-pub(crate) const PER_OPERATOR: f64 = 2_200.0;
-pub(crate) const PER_SHAPE: f64 = 450.0;
-pub(crate) const PER_CALL: f64 = 1_500.0;
-/// A value that is read from a device ([`READS`]), on top: the way back takes longer while the device's work is recorded.
-const PER_READ: f64 = 15_000.0;
-pub(crate) const PER_PYTHON_CALL: f64 = 1_000.0;
-pub(crate) const PER_ALLOCATION: f64 = 300.0;
+pub(crate) const PER_OPERATOR_NS: f64 = 2_200.0;
+pub(crate) const PER_SHAPE_NS: f64 = 450.0;
+pub(crate) const PER_CALL_NS: f64 = 1_500.0;
+/// A value that is read from a device ([`READING_OPS`]), on top: the way back takes longer while the device's work is recorded.
+const PER_READ_NS: f64 = 15_000.0;
+pub(crate) const PER_PYTHON_CALL_NS: f64 = 1_000.0;
+pub(crate) const PER_ALLOCATION_NS: f64 = 300.0;
 const USUAL_VIEW_NS: f64 = 1_000.0 / 1.64;
 
 /// Operators that bring a value to the host and wait for it.
-const READS: [&str; 2] = ["aten::_local_scalar_dense", "aten::nonzero"];
+const READING_OPS: [&str; 2] = ["aten::_local_scalar_dense", "aten::nonzero"];
 
 /// What a recorder that measured it says about the cost of recording one Python call, in nanoseconds.
-pub(crate) const MEASURED: &str = "python_call_cost_ns";
+pub(crate) const MEASURED_CALL_COST: &str = "python_call_cost_ns";
 
 /// Operators that only describe a tensor anew.
-const VIEWS: [&str; 7] = [
+const VIEW_OPS: [&str; 7] = [
     "aten::view",
     "aten::as_strided",
     "aten::detach",
@@ -44,7 +44,7 @@ const VIEWS: [&str; 7] = [
 const MIN_VIEWS: usize = 16;
 /// How far the host's speed may be from the usual. Recorders before 2022 give view operators tens of microseconds: such a
 /// host is unlike any that the costs were fitted to, and says nothing.
-const SPEEDS: (f64, f64) = (0.25, 4.0);
+const MIN_MAX_SPEED: (f64, f64) = (0.25, 4.0);
 /// Recording takes at most this share of any piece of host time.
 const MAX_SHARE: f64 = 0.9;
 /// How far off the cost may be: savings and steps are given for this much less and this much more.
@@ -52,7 +52,6 @@ const UNCERTAINTY: f64 = 0.3;
 /// The same where the trace does not say how fast the host is: anything from nothing to twice the cost.
 const UNCERTAINTY_ELSEWHERE: f64 = 1.0;
 
-/// What recording cost.
 #[derive(Clone, Debug, Default)]
 pub struct Recording {
     /// Of each of the host's segments, all threads one after the other.
@@ -66,16 +65,16 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// Works it out.
     pub(crate) fn new(trace: &Trace, host: &HostTime) -> Recording {
         let segments = host.segments();
         let slowness = slowness(trace);
-        let measured = trace.meta().extra(MEASURED).and_then(|text| text.parse::<u32>().ok()).map(f64::from);
+        let measured =
+            trace.meta().extra(MEASURED_CALL_COST).and_then(|text| text.parse::<u32>().ok()).map(f64::from);
         let mut recording = Recording {
             of_segment: vec![0; segments.len()],
             slowness: slowness.unwrap_or(1.0),
             known_host: slowness.is_some() || measured.is_some(),
-            per_python_call: measured.unwrap_or(slowness.unwrap_or(1.0) * PER_PYTHON_CALL),
+            per_python_call: measured.unwrap_or(slowness.unwrap_or(1.0) * PER_PYTHON_CALL_NS),
         };
         // What an event costs was measured with PyTorch's profiler; other frameworks' are unknown.
         if trace.meta().framework.is_some() {
@@ -85,7 +84,7 @@ impl Recording {
         let mut marks: Vec<(LaneId, Ns)> =
             allocations.ids().map(|id| (allocations.lane(id), allocations.at(id))).collect();
         marks.sort_unstable();
-        let reads: Vec<StrId> = READS.iter().filter_map(|name| trace.strings().find(name)).collect();
+        let reads: Vec<StrId> = READING_OPS.iter().filter_map(|name| trace.strings().find(name)).collect();
         for (lane, _) in trace.lanes().iter() {
             let from = marks.partition_point(|mark| mark.0 < lane);
             let of_lane = marks[from..].iter().take_while(|mark| mark.0 == lane).map(|mark| mark.1);
@@ -104,7 +103,7 @@ impl Recording {
         reads: &[StrId],
     ) {
         let slices = trace.slices();
-        let shapes = if trace.meta().options.record_shapes == Some(true) { PER_SHAPE } else { 0.0 };
+        let shapes = if trace.meta().options.record_shapes == Some(true) { PER_SHAPE_NS } else { 0.0 };
         let mut events = slices.of_lane(lane).peekable();
         let mut marks = marks.peekable();
         let mut owed = 0.0;
@@ -112,18 +111,18 @@ impl Recording {
         for (at, segment) in host.of_lane(lane).iter().enumerate() {
             while let Some(id) = events.next_if(|&id| slices.start(id) < segment.end) {
                 if slices.kind(id) == Kind::HostOp && reads.contains(&slices.name(id)) {
-                    owed += PER_READ;
+                    owed += PER_READ_NS;
                 }
                 owed += match slices.kind(id) {
-                    Kind::HostOp => self.slowness * (PER_OPERATOR + shapes),
-                    Kind::HostAnnotation => self.slowness * PER_OPERATOR,
-                    Kind::Runtime | Kind::Driver => self.slowness * PER_CALL,
+                    Kind::HostOp => self.slowness * (PER_OPERATOR_NS + shapes),
+                    Kind::HostAnnotation => self.slowness * PER_OPERATOR_NS,
+                    Kind::Runtime | Kind::Driver => self.slowness * PER_CALL_NS,
                     Kind::PythonFunction => self.per_python_call,
                     _ => 0.0,
                 };
             }
             while marks.next_if(|&mark| mark < segment.end).is_some() {
-                owed += self.slowness * PER_ALLOCATION;
+                owed += self.slowness * PER_ALLOCATION_NS;
             }
             if !is_slowed(segment.activity) {
                 continue;
@@ -161,7 +160,7 @@ fn is_slowed(activity: Activity) -> bool {
 /// How many times as long as usual this host takes to record an event.
 fn slowness(trace: &Trace) -> Option<f64> {
     let slices = trace.slices();
-    let names: Vec<_> = VIEWS.iter().filter_map(|name| trace.strings().find(name)).collect();
+    let names: Vec<_> = VIEW_OPS.iter().filter_map(|name| trace.strings().find(name)).collect();
     let is_leaf = |id: SliceId| {
         let next = id.index() + 1;
         next >= slices.len() || {
@@ -178,12 +177,11 @@ fn slowness(trace: &Trace) -> Option<f64> {
     let middle = lengths.len() / 2;
     let median = *lengths.select_nth_unstable(middle).1;
     let slowness = median as f64 / USUAL_VIEW_NS;
-    (SPEEDS.0..=SPEEDS.1).contains(&slowness).then_some(slowness)
+    (MIN_MAX_SPEED.0..=MIN_MAX_SPEED.1).contains(&slowness).then_some(slowness)
 }
 
 /// A change to the run as it is without the profiler.
 pub struct Unprofiled<'a, S> {
-    /// The change.
     pub change: &'a S,
     /// How much of the estimated cost of recording is taken out.
     pub share: f64,

@@ -44,7 +44,6 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition { field: "speedup", label: "Speedup", text: "Measured time divided by predicted time." },
 ];
 
-/// One change.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "change")]
 pub enum Change {
@@ -57,7 +56,6 @@ pub enum Change {
     },
     /// Kernels whose name contains a text take so many times less.
     Kernel {
-        /// The text.
         name: String,
         /// How many times faster.
         speedup: f64,
@@ -82,7 +80,7 @@ pub enum Change {
 
 impl Change {
     /// The change in words.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         match self {
             Change::Operator { name, speedup } => format!("{name} {speedup}x faster"),
             Change::Kernel { name, speedup } => format!("kernels named '{name}' {speedup}x faster"),
@@ -95,14 +93,11 @@ impl Change {
     }
 }
 
-/// The answer.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIf {
     /// What was changed, in words.
     pub changes: Vec<String>,
-    /// Mean measured step.
     pub measured_ns: i64,
-    /// Mean predicted step.
     pub predicted_ns: i64,
     /// Measured divided by predicted.
     pub speedup: f64,
@@ -114,21 +109,22 @@ pub struct WhatIf {
     pub saves_unprofiled_share: f64,
     /// Device work that the changes touch.
     pub device_slices_changed: u64,
-    /// Step by step.
     pub steps: Vec<crate::replay::ReplayedStep>,
 }
 
 /// Replays with some changes. A change that touches nothing is an error that names it.
 pub fn what_if(trace: &Trace, replay: &Replay, changes: &[Change]) -> Result<WhatIf, String> {
-    what_if_for_long(trace, replay, changes, |_, after, _| after)
+    what_if_for_long(trace, replay, changes, 1.0, |_, after, _| after)
 }
 
-/// The same; `in_a_long_run` says what becomes of the step without the profiler when the changed run goes on for long,
-/// from that step before and after the change.
+/// The same. Of the step without the profiler, `cost_share` says how much of the estimated cost of recording is taken out
+/// for it, and `in_a_long_run` what becomes of it when the changed run goes on for long, from that step before and after
+/// the change.
 pub fn what_if_for_long(
     trace: &Trace,
     replay: &Replay,
     changes: &[Change],
+    cost_share: f64,
     in_a_long_run: impl Fn(i64, i64, &dyn Scenario) -> i64,
 ) -> Result<WhatIf, String> {
     let plan = Plan::new(trace, changes)?;
@@ -139,13 +135,13 @@ pub fn what_if_for_long(
     let saved = unchanged.replayed_ns.saturating_sub(run.replayed_ns);
     let predicted_ns = run.measured_ns.saturating_sub(saved).max(plan.floor_ns(&run)).max(0);
     let without = |changed: bool| match changed {
-        true => replay.run(&Unprofiled { change: &plan, share: 1.0 }).replayed_ns,
-        false => replay.run(&Unprofiled { change: &Unchanged, share: 1.0 }).replayed_ns,
+        true => replay.run(&Unprofiled { change: &plan, share: cost_share }).replayed_ns,
+        false => replay.run(&Unprofiled { change: &Unchanged, share: cost_share }).replayed_ns,
     };
     let (before, after) = (without(false), without(true).max(plan.floor_ns(&run)));
     let after = in_a_long_run(before, after, &plan);
     Ok(WhatIf {
-        changes: changes.iter().map(Change::words).collect(),
+        changes: changes.iter().map(Change::describe).collect(),
         measured_ns: run.measured_ns,
         predicted_ns,
         speedup: run.measured_ns as f64 / predicted_ns.max(1) as f64,

@@ -18,17 +18,17 @@ use crate::names::tensor_core::kernel_uses_tensor_cores;
 use crate::scope::selection::device_of;
 
 /// Shares of the peak, over a whole step, between which a GPU gets slower, and by how much at most.
-const FROM: f64 = 0.33;
-const TO: f64 = 0.60;
-const MOST: f64 = 0.12;
+const SLOWDOWN_FROM_SHARE: f64 = 0.33;
+const SLOWDOWN_TO_SHARE: f64 = 0.60;
+const MAX_SLOWDOWN: f64 = 0.12;
 /// Device work until the clocks go down.
-const UNTIL_NS: f64 = 30e6;
+const FULL_CLOCK_NS: f64 = 30e6;
 /// What a kernel on tensor cores reaches of the peak if its sizes are not recorded: products, and convolutions, which
 /// reach less.
 const PRODUCT_REACHES: f64 = 0.6;
 const CONVOLUTION_REACHES: f64 = 0.4;
 /// The compute capability of the devices that were measured.
-const MEASURED: i64 = 9;
+const MEASURED_CAPABILITY: i64 = 9;
 
 /// The matrix work of a recording, on devices that slow down.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +47,7 @@ impl Clocks {
         let slices = trace.slices();
         let slows = |device: Option<i64>| {
             let described = trace.meta().described(device);
-            described.and_then(|d| d.compute_major) == Some(MEASURED)
+            described.and_then(|d| d.compute_major) == Some(MEASURED_CAPABILITY)
         };
         let mut clocks = Clocks { steps: steps.max(1), ..Clocks::default() };
         let mut devices: HashSet<Option<i64>, RandomState> = HashSet::default();
@@ -83,7 +83,7 @@ impl Clocks {
         }
         clocks.devices = devices.len();
         let device_ns = costs.device_ns as f64 / clocks.devices.max(1) as f64;
-        clocks.before = (UNTIL_NS / device_ns.max(1.0)).min(1.0);
+        clocks.before = (FULL_CLOCK_NS / device_ns.max(1.0)).min(1.0);
         clocks
     }
 
@@ -95,7 +95,9 @@ impl Clocks {
         }
         let used: f64 =
             self.kernels.iter().map(|&(kernel, ns, reached)| length(kernel, ns) as f64 * reached).sum();
-        1.0 + MOST * self.before * ((used / could - FROM) / (TO - FROM)).clamp(0.0, 1.0)
+        1.0 + MAX_SLOWDOWN
+            * self.before
+            * ((used / could - SLOWDOWN_FROM_SHARE) / (SLOWDOWN_TO_SHARE - SLOWDOWN_FROM_SHARE)).clamp(0.0, 1.0)
     }
 
     /// How long a step of `after` nanoseconds with some work changed really takes, if the one without the change
@@ -122,7 +124,8 @@ mod tests {
         let clocks = Clocks { kernels: vec![(kernel, 10_000, 0.6)], devices: 1, steps: 2, before: 1.0 };
         let same = |_, ns| ns;
         // 3 µs at the peak of a step of 15 µs, later of 6 µs: a fifth of the peak, later half of it.
-        let slower = 1.0 + MOST * (0.5 - FROM) / (TO - FROM);
+        let slower =
+            1.0 + MAX_SLOWDOWN * (0.5 - SLOWDOWN_FROM_SHARE) / (SLOWDOWN_TO_SHARE - SLOWDOWN_FROM_SHARE);
         assert_eq!(clocks.in_a_long_run(15_000, 6_000, same), (6_000.0 * slower) as i64);
         // As dense as it was: no slower.
         assert_eq!(clocks.in_a_long_run(6_000, 3_000, |_, ns| ns / 2), 3_000);

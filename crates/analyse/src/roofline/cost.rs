@@ -11,17 +11,15 @@ use super::number::{Pipe, Precision};
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Family {
-    /// Matrix products.
     Gemm,
     /// Convolutions and their gradients.
     Convolution,
     /// Fused attention and its gradient.
     Attention,
-    /// Layer, batch, group and RMS normalisation.
+    /// Layer, batch, group and RMS normalization.
     Normalization,
     /// Softmax and its logarithm.
     Softmax,
-    /// Losses.
     Loss,
     /// One result for each element.
     Elementwise,
@@ -33,7 +31,6 @@ pub enum Family {
     Indexing,
     /// Updates of parameters, lists of tensors at a time.
     Optimizer,
-    /// Pooling.
     Pooling,
     /// Whatever a compiler fused into one kernel.
     Compiled,
@@ -71,9 +68,7 @@ pub struct Cost {
     /// Those of them that repeat work of the forward pass because the kernel kept no copy of its result (fused
     /// attention backwards): done by the device, but no part of the model's arithmetic.
     pub recomputed: u64,
-    /// Bytes read.
     pub read: u64,
-    /// Bytes written.
     pub written: u64,
     /// The arithmetic, as far as the inputs' type tells.
     pub precision: Precision,
@@ -121,7 +116,6 @@ impl Bound {
 /// How long a call takes at a device's peaks, in nanoseconds, by what limits it.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Ideal {
-    /// The arithmetic alone.
     pub compute_ns: f64,
     /// Moving the bytes to and from the device's memory alone.
     pub memory_ns: f64,

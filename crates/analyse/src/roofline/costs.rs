@@ -19,14 +19,14 @@ use super::number::{Pipe, Precision};
 use crate::names::by_name::ByName;
 use crate::names::comm::{is_comm_kernel, is_comm_range};
 use crate::names::tensor_core::{kernel_uses_tensor_cores, precision};
+use crate::programs::ProgramWork;
 use crate::scope::selection::{Selection, device_of};
 use table::Table;
-use work::{Around, NONE, Work, host_ops};
+use work::{EnclosingOps, NONE, Work, host_ops};
 
 /// One call with a cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpCost {
-    /// The operator's slice.
     pub slice: SliceId,
     /// What it costs at the least.
     pub cost: Cost,
@@ -34,13 +34,13 @@ pub struct OpCost {
     pub precision: Precision,
     /// Whether it repeats work of the forward pass whose results were not kept (activation checkpointing).
     pub recomputed: bool,
-    /// The summed durations of its kernels, copies and fills.
+    /// The summed durations of its kernels, copies and memsets.
     pub device_ns: i64,
     /// How many there are.
     pub kernels: u32,
     /// The device it ran on; `None` if the file gives it no number.
     pub device: Option<i64>,
-    /// That device's figures, if it is known.
+    /// That device's numbers, if it is known.
     pub hardware: Option<&'static Hardware>,
     /// How long it would take at that device's peaks; `None` if they are not known.
     pub ideal: Option<Ideal>,
@@ -91,7 +91,7 @@ pub struct OpCosts {
 }
 
 impl OpCosts {
-    /// The kernels, copies and fills of a call, in order of their slices.
+    /// The kernels, copies and memsets of a call, in order of their slices.
     pub fn kernels_of(&self, op: &OpCost) -> &[SliceId] {
         let first = op.first_kernel as usize;
         self.kernels.get(first..first + op.kernels as usize).unwrap_or_default()
@@ -100,11 +100,16 @@ impl OpCosts {
 
 /// Every call of a trace that has a cost and launched device work.
 pub fn op_costs(trace: &Trace, selection: &Selection) -> OpCosts {
-    if let Some(costs) = programs::op_costs(trace, selection) {
+    op_costs_of(trace, selection, &ProgramWork::new(trace))
+}
+
+/// The same where it is known already which instructions work runs.
+pub fn op_costs_of(trace: &Trace, selection: &Selection, programs: &ProgramWork) -> OpCosts {
+    if let Some(costs) = programs::op_costs(trace, selection, programs) {
         return costs;
     }
     let slices = trace.slices();
-    let around = Around::new(trace);
+    let around = EnclosingOps::new(trace);
     let mut work = Work::new(trace, selection, &around);
     work.sum_up(trace, &around);
 
@@ -244,7 +249,7 @@ fn crosses_host_bus(copy: &str) -> bool {
 }
 
 /// For each slice, whether anything inside it has a cost and device work.
-fn costs_below(trace: &Trace, around: &Around, work: &Work, table: &mut Table<'_>) -> Vec<bool> {
+fn costs_below(trace: &Trace, around: &EnclosingOps, work: &Work, table: &mut Table<'_>) -> Vec<bool> {
     let slices = trace.slices();
     let mut below = vec![false; slices.len()];
     for id in host_ops(trace).rev() {

@@ -31,13 +31,13 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "modelled_ns",
-        label: "Modelled time",
+        label: "Modeled time",
         text: "The part of all device time that belongs to operators with a cost.",
     },
     Definition {
         field: "modelled_share",
-        label: "Modelled share",
-        text: "Modelled time / all device time, as a fraction.",
+        label: "Modeled share",
+        text: "Modeled time / all device time, as a fraction.",
     },
     Definition {
         field: "flops",
@@ -64,7 +64,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition { field: "gbs", label: "GB/s", text: "Bytes / device time, where a GB is 10^9 bytes." },
     Definition {
         field: "modelled_gbs",
-        label: "Modelled GB/s",
+        label: "Modeled GB/s",
         text: "Bytes of all operators with a cost / their device time, where a GB is 10^9 bytes: the least they \
                must have moved through the device's memory, not what was measured.",
     },
@@ -175,12 +175,12 @@ pub const STEP_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "mean_mfu",
         label: "Mean MFU",
-        text: "The mean of the steps' MFU weighted by their wall time, without partial steps.",
+        text: "The mean of the steps' MFU weighted by their wall time, without those that are left out.",
     },
     Definition {
         field: "mean_hfu",
         label: "Mean HFU",
-        text: "The mean of the steps' HFU weighted by their wall time, without partial steps.",
+        text: "The mean of the steps' HFU weighted by their wall time, without those that are left out.",
     },
 ];
 

@@ -1,4 +1,4 @@
-//! What devices can do at most, by the figures of their makers.
+//! What devices can do at most, by the numbers of their makers.
 //!
 //! All rates are dense: makers like to print the rate for matrices of which every other element is zero, which
 //! is twice as high and which PyTorch does not reach. Rates hold at the boost clock of the data sheet; a device
@@ -56,7 +56,6 @@ pub struct Hardware {
     pub int8: Option<f64>,
     /// 4-bit floats.
     pub fp4: Option<f64>,
-    /// Memory.
     pub memory_gbs: f64,
     /// Memory in GB (decimal, as sold).
     pub memory_gb: u32,
@@ -75,7 +74,7 @@ impl Hardware {
     }
 
     /// The entry of a described device: by its name, else by its compute capability, multiprocessors and memory.
-    pub fn of(device: &Device) -> Option<(&'static Hardware, PeaksBy)> {
+    pub fn for_device(device: &Device) -> Option<(&'static Hardware, PeaksBy)> {
         let named = Hardware::find(&device.name).map(|hardware| (hardware, PeaksBy::Name));
         named.or_else(|| Some((capability::find(device)?, PeaksBy::Capability)))
     }
@@ -117,7 +116,8 @@ impl<'a> Devices<'a> {
         if let Some(&(_, hardware)) = self.found.iter().find(|(known, _)| *known == device) {
             return hardware;
         }
-        let hardware = self.trace.meta().described(device).and_then(Hardware::of).map(|(hardware, _)| hardware);
+        let hardware =
+            self.trace.meta().described(device).and_then(Hardware::for_device).map(|(hardware, _)| hardware);
         self.found.push((device, hardware));
         hardware
     }

@@ -11,14 +11,15 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Attr, Domain, InstructionAt, Kind, LaneId, Order, SliceId, SourceLine, Trace};
+use stepscope_model::{Attr, Domain, Kind, LaneId, Order, SliceId, Trace};
 
-use super::costs::op_costs;
+use super::costs::op_costs_of;
 use super::report::OverPeak;
+use crate::programs::{InstructionAt, ProgramWork};
 use crate::scope::selection::Selection;
 pub use definitions::DEFINITIONS;
 pub use fused::fused_text;
-use sums::Sums;
+use sums::InstructionSums;
 
 /// What makes a row.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -32,11 +33,9 @@ pub enum InstructionsBy {
     Line,
     /// Where the framework says it comes from.
     Path,
-    /// Its program.
     Program,
 }
 
-/// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstructionsQuery {
     /// The part of the trace that counts.
@@ -52,9 +51,7 @@ pub struct InstructionsQuery {
 pub struct InstructionRow {
     /// The instruction, category, line, path or program.
     pub name: String,
-    /// The program.
     pub program: Option<String>,
-    /// The program's number.
     pub program_id: Option<i64>,
     /// The compiler's word for it.
     pub opcode: Option<String>,
@@ -66,7 +63,6 @@ pub struct InstructionRow {
     pub calls: u64,
     /// Kernels, copies and memsets that ran it.
     pub kernels: u64,
-    /// Its time.
     pub total_ns: i64,
     /// Its time without what ran inside it.
     pub self_ns: i64,
@@ -78,9 +74,7 @@ pub struct InstructionRow {
     pub flops: Option<u64>,
     /// Bytes read and written, all calls together.
     pub bytes: Option<u64>,
-    /// Operations per second.
     pub tflops: Option<f64>,
-    /// Bytes per second.
     pub gbs: Option<f64>,
     /// That rate of operations / the device's peak.
     pub of_peak_flops: Option<f64>,
@@ -106,11 +100,9 @@ pub struct InstructionRow {
     pub by_order_ns: i64,
     /// When it first ran.
     pub first_ns: i64,
-    /// When that ended.
     pub first_end_ns: i64,
 }
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct InstructionsTotals {
     /// Device time that names an instruction.
@@ -127,12 +119,10 @@ pub struct InstructionsTotals {
     pub programs: u64,
 }
 
-/// Rows and totals.
 #[derive(Clone, Debug, Default)]
 pub struct Instructions {
     /// The longest first.
     pub rows: Vec<InstructionRow>,
-    /// All of it.
     pub totals: InstructionsTotals,
     /// What device work that names no instruction is, the longest first: name and time.
     pub unnamed: Vec<(String, i64)>,
@@ -141,23 +131,29 @@ pub struct Instructions {
 /// What runs an instruction: the program's number, and its position there or, where the file does not describe it, the
 /// name that the work gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Which<'t> {
+enum InstructionKey<'t> {
     Known(i64, u32),
     Named(Option<i64>, &'t str),
 }
 
 /// The instructions that ran.
 pub fn instructions(trace: &Trace, query: &InstructionsQuery) -> Instructions {
-    let mut found =
-        Found { trace, sums: Vec::new(), at: HashMap::default(), totals: InstructionsTotals::default() };
+    let programs = ProgramWork::new(trace);
+    let mut found = InstructionTable {
+        trace,
+        programs: &programs,
+        sums: Vec::new(),
+        at: HashMap::default(),
+        totals: InstructionsTotals::default(),
+    };
     found.totals.programs = trace.programs().len() as u64;
     let unnamed = on_devices(&mut found, &query.selection);
     on_hosts(&mut found, &query.selection);
-    let costs = op_costs(trace, &query.selection);
+    let costs = op_costs_of(trace, &query.selection, &programs);
     if found.totals.device_named_ns > 0 {
         for op in &costs.ops {
             let kernels = costs.kernels_of(op);
-            if let Some(which) = kernels.first().and_then(|&id| which(trace, id)) {
+            if let Some(which) = kernels.first().and_then(|&id| found.which(id)) {
                 found.sums(which, true).cost(op);
             }
         }
@@ -171,57 +167,58 @@ pub fn instructions(trace: &Trace, query: &InstructionsQuery) -> Instructions {
 }
 
 /// What is known of each instruction so far.
-struct Found<'t> {
+struct InstructionTable<'t> {
     trace: &'t Trace,
-    sums: Vec<Sums<'t>>,
-    at: HashMap<(Which<'t>, bool), u32, RandomState>,
+    programs: &'t ProgramWork,
+    sums: Vec<InstructionSums<'t>>,
+    at: HashMap<(InstructionKey<'t>, bool), u32, RandomState>,
     totals: InstructionsTotals,
 }
 
-impl<'t> Found<'t> {
-    fn sums(&mut self, which: Which<'t>, on_device: bool) -> &mut Sums<'t> {
+impl<'t> InstructionTable<'t> {
+    fn sums(&mut self, which: InstructionKey<'t>, on_device: bool) -> &mut InstructionSums<'t> {
         let at = *self.at.entry((which, on_device)).or_insert_with(|| {
-            self.sums.push(Sums::new(self.trace, which, on_device));
+            self.sums.push(InstructionSums::new(self.trace, self.programs, which, on_device));
             (self.sums.len() - 1) as u32
         });
         &mut self.sums[at as usize]
     }
-}
 
-/// The instruction of a piece of work, if it names one.
-fn which(trace: &Trace, id: SliceId) -> Option<Which<'_>> {
-    if let Some(InstructionAt { program, at, .. }) = trace.instruction_at(id) {
-        return Some(Which::Known(program.id, at));
+    /// The instruction of a piece of work, if it names one.
+    fn which(&self, id: SliceId) -> Option<InstructionKey<'t>> {
+        if let Some(InstructionAt { program, at, .. }) = self.programs.at(self.trace, id) {
+            return Some(InstructionKey::Known(program.id, at));
+        }
+        let args = self.trace.args(id);
+        // Work of a captured graph names the graph, which is no instruction.
+        let in_graph = args.int(Attr::GraphId).is_some_and(|graph| graph != 0);
+        let name = args.text(Attr::Instruction).filter(|_| !in_graph)?;
+        Some(InstructionKey::Named(args.int(Attr::Program), name))
     }
-    let args = trace.args(id);
-    // Work of a captured graph names the graph, which is no instruction.
-    let in_graph = args.int(Attr::GraphId).is_some_and(|graph| graph != 0);
-    let name = args.text(Attr::Instruction).filter(|_| !in_graph)?;
-    Some(Which::Named(args.int(Attr::Program), name))
 }
 
-/// Sums up the work of devices; what names no instruction comes back by its name.
-fn on_devices(found: &mut Found<'_>, selection: &Selection) -> Vec<(String, i64)> {
+/// InstructionSums up the work of devices; what names no instruction comes back by its name.
+fn on_devices(found: &mut InstructionTable<'_>, selection: &Selection) -> Vec<(String, i64)> {
     let trace = found.trace;
     let slices = trace.slices();
     let mut unnamed: HashMap<&str, i64, RandomState> = HashMap::default();
     // The instruction, the operator and the launch of the work before on its stream.
-    let mut before: Option<(Which<'_>, LaneId, Option<SliceId>, Option<i64>)> = None;
+    let mut before: Option<(InstructionKey<'_>, LaneId, Option<SliceId>, Option<i64>)> = None;
     let lanes = trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Device);
-    let works = trace.slices().ids().any(|id| which(trace, id).is_some());
+    let works = trace.slices().ids().any(|id| found.which(id).is_some());
     for id in lanes.flat_map(|(lane, _)| slices.of_lane(lane)).filter(|_| works) {
         if !slices.kind(id).is_device_work() || !selection.contains(trace, id) {
             continue;
         }
         let ns = slices.dur(id).0;
-        let Some(runs) = which(trace, id) else {
+        let Some(runs) = found.which(id) else {
             found.totals.device_unnamed_ns = found.totals.device_unnamed_ns.saturating_add(ns);
             let sum = unnamed.entry(trace.name(id)).or_default();
             *sum = sum.saturating_add(ns);
             before = None;
             continue;
         };
-        let by_order = trace.instruction_at(id).is_some_and(|at| at.by_order);
+        let by_order = found.programs.at(trace, id).is_some_and(|at| at.by_order);
         let in_graph = trace.args(id).int(Attr::GraphId).is_some_and(|graph| graph != 0);
         let launch = trace.args(id).int(Attr::Correlation);
         let op = trace.links().op(id);
@@ -246,13 +243,13 @@ fn on_devices(found: &mut Found<'_>, selection: &Selection) -> Vec<(String, i64)
     unnamed
 }
 
-/// Sums up what threads of the host ran.
-fn on_hosts(found: &mut Found<'_>, selection: &Selection) {
+/// InstructionSums up what threads of the host ran.
+fn on_hosts(found: &mut InstructionTable<'_>, selection: &Selection) {
     let trace = found.trace;
     let slices = trace.slices();
     let mut lanes: HashSet<LaneId, RandomState> = HashSet::default();
     for id in slices.ids().filter(|&id| slices.kind(id) == Kind::HostOp) {
-        if trace.lanes().get(slices.lane(id)).key.domain == Domain::Host && which(trace, id).is_some() {
+        if trace.lanes().get(slices.lane(id)).key.domain == Domain::Host && found.which(id).is_some() {
             lanes.insert(slices.lane(id));
         }
     }
@@ -260,7 +257,7 @@ fn on_hosts(found: &mut Found<'_>, selection: &Selection) {
     lanes.sort_unstable();
     for lane in lanes {
         // What is open: its end, its instruction, and the time of what ran in it so far.
-        let mut open: Vec<(i64, Option<Which<'_>>, i64, i64)> = Vec::new();
+        let mut open: Vec<(i64, Option<InstructionKey<'_>>, i64, i64)> = Vec::new();
         let ops = slices.of_lane(lane).filter(|&id| slices.kind(id) == Kind::HostOp);
         for id in ops.filter(|&id| selection.contains(trace, id)) {
             let (start, end) = (slices.start(id).0, slices.end(id).0);
@@ -272,7 +269,7 @@ fn on_hosts(found: &mut Found<'_>, selection: &Selection) {
             if let Some(around) = open.last_mut() {
                 around.3 = around.3.saturating_add(inside);
             }
-            open.push((end, which(trace, id), start, 0));
+            open.push((end, found.which(id), start, 0));
         }
         while !open.is_empty() {
             close(found, &mut open);
@@ -280,7 +277,7 @@ fn on_hosts(found: &mut Found<'_>, selection: &Selection) {
     }
 }
 
-fn close<'t>(found: &mut Found<'t>, open: &mut Vec<(i64, Option<Which<'t>>, i64, i64)>) {
+fn close<'t>(found: &mut InstructionTable<'t>, open: &mut Vec<(i64, Option<InstructionKey<'t>>, i64, i64)>) {
     let Some((end, which, start, inside)) = open.pop() else { return };
     let total = end.saturating_sub(start);
     let own = total.saturating_sub(inside).max(0);
@@ -293,10 +290,4 @@ fn close<'t>(found: &mut Found<'t>, open: &mut Vec<(i64, Option<Which<'t>>, i64,
         }
         None => found.totals.host_unnamed_ns = found.totals.host_unnamed_ns.saturating_add(own),
     }
-}
-
-/// `train.py:12`.
-fn short(source: &SourceLine) -> String {
-    let file = source.file.rsplit(['/', '\\']).next().unwrap_or(&source.file);
-    format!("{file}:{}", source.line)
 }

@@ -16,12 +16,11 @@ use crate::scope::selection::Selection;
 use crate::steps::Steps;
 
 /// Coverage under which a utilization is a lower bound and is shown as one.
-const ENOUGH: f64 = 0.8;
+const MIN_COVERED_SHARE: f64 = 0.8;
 
 /// One step's use of the devices' arithmetic.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StepUse {
-    /// Its number.
     pub step: i64,
     /// Its wall time, device work included.
     pub wall_ns: i64,
@@ -52,7 +51,6 @@ pub struct StepUse {
 pub struct MeanUse {
     /// The steps' MFU weighted by their wall time.
     pub mfu: Option<f64>,
-    /// Their HFU, likewise.
     pub hfu: Option<f64>,
     /// The share of their kernel time whose FLOPs are known.
     pub coverage: Option<f64>,
@@ -62,13 +60,13 @@ pub struct MeanUse {
 
 /// Kernel time, and the part of it whose FLOPs are known.
 #[derive(Copy, Clone, Default)]
-struct Covered {
+struct KernelCoverage {
     known: i64,
     all: i64,
 }
 
-impl Covered {
-    fn add(&mut self, other: Covered) {
+impl KernelCoverage {
+    fn add(&mut self, other: KernelCoverage) {
         self.known = self.known.saturating_add(other.known);
         self.all = self.all.saturating_add(other.all);
     }
@@ -79,7 +77,7 @@ impl Covered {
 }
 
 /// Kernels by when the host asked for them. Communication is left out: it computes nothing.
-fn coverage(trace: &Trace, costs: &OpCosts) -> Vec<(Ns, Covered)> {
+fn coverage(trace: &Trace, costs: &OpCosts) -> Vec<(Ns, KernelCoverage)> {
     let slices = trace.slices();
     let mut communicates = ByName::new(trace, is_comm_kernel);
     let mut plain = ByName::new(trace, multiplies_nothing);
@@ -89,13 +87,13 @@ fn coverage(trace: &Trace, costs: &OpCosts) -> Vec<(Ns, Covered)> {
     for op in &costs.ops {
         let kernels = costs.kernels_of(op).iter().filter(|&&id| is_computation(id));
         let all = kernels.fold(0i64, |sum, &id| sum.saturating_add(slices.dur(id).0));
-        work.push((slices.start(op.slice), Covered { known: all, all }));
+        work.push((slices.start(op.slice), KernelCoverage { known: all, all }));
     }
     for &(id, op, _) in costs.without.iter().filter(|without| is_computation(without.0)) {
         let all = slices.dur(id).0;
         let known = if plain.get(slices.name(id)) { all } else { 0 };
         let asked = op.or_else(|| trace.links().launch(id)).unwrap_or(id);
-        work.push((slices.start(asked), Covered { known, all }));
+        work.push((slices.start(asked), KernelCoverage { known, all }));
     }
     work.sort_by_key(|&(at, _)| at);
     work
@@ -110,7 +108,7 @@ pub(super) fn step_use(trace: &Trace, selection: &Selection, costs: &OpCosts) ->
     ops.sort_by_key(|&(start, op)| (start, op.slice));
     let work = coverage(trace, costs);
     let mut uses = Vec::new();
-    let (mut covered, mut wall_ns, mut mean_mfu, mut mean_hfu) = (Covered::default(), 0.0, 0.0, 0.0);
+    let (mut covered, mut wall_ns, mut mean_mfu, mut mean_hfu) = (KernelCoverage::default(), 0.0, 0.0, 0.0);
     for step in &steps.steps {
         let (start, end) = (Ns(step.host_start_ns), Ns(step.host_end_ns));
         let whole =
@@ -120,7 +118,7 @@ pub(super) fn step_use(trace: &Trace, selection: &Selection, costs: &OpCosts) ->
         }
         // The one step of a trace without any is closed: a call may start at its very end.
         let ops = within(&ops, start, end, steps.synthetic);
-        let mut here = Covered::default();
+        let mut here = KernelCoverage::default();
         within(&work, start, end, steps.synthetic).iter().for_each(|(_, work)| here.add(*work));
         let wall = Ns(step.end_ns) - Ns(step.start_ns);
         let of = use_of(step.step, wall, step.partial, ops, here);
@@ -146,10 +144,10 @@ fn within<T>(sorted: &[(Ns, T)], start: Ns, end: Ns, all: bool) -> &[(Ns, T)] {
 }
 
 fn is_low(coverage: Option<f64>) -> bool {
-    coverage.is_some_and(|share| share < ENOUGH)
+    coverage.is_some_and(|share| share < MIN_COVERED_SHARE)
 }
 
-fn use_of(step: i64, wall: Ns, partial: bool, ops: &[(Ns, &OpCost)], covered: Covered) -> StepUse {
+fn use_of(step: i64, wall: Ns, partial: bool, ops: &[(Ns, &OpCost)], covered: KernelCoverage) -> StepUse {
     let mut by_precision: Vec<(Precision, u64)> = Vec::new();
     let mut devices: HashSet<Option<i64>, RandomState> = HashSet::default();
     let (mut flops, mut recomputed) = (0u64, 0u64);

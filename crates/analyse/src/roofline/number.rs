@@ -54,7 +54,6 @@ pub enum Pipe {
 /// An element type as PyTorch's profiler spells it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Element {
-    /// Bytes of one.
     pub(super) bytes: u64,
     /// What a matrix product of it runs in; `None` for types nobody multiplies.
     pub(super) precision: Option<Precision>,

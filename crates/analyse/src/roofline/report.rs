@@ -34,7 +34,7 @@ impl OverPeak {
                  the inputs' type, or less is computed than the formula counts (a mask, zeros)"
             }
             OverPeak::HostBus => {
-                "faster than the table's bus: the host has a faster one, or the copy is no copy"
+                "faster than the table's bus: the host has a faster one, or nothing was copied"
             }
         }
     }
@@ -43,7 +43,6 @@ impl OverPeak {
 /// One operator, or one operator with one set of shapes.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RooflineRow {
-    /// The operator.
     pub name: String,
     /// What kind of work it does.
     pub family: Family,
@@ -55,15 +54,12 @@ pub struct RooflineRow {
     pub precision: Option<Precision>,
     /// What products run in; for other work, the type of its tensors. `None` if its calls differ.
     pub dtype: Option<Precision>,
-    /// Calls.
     pub calls: u64,
-    /// Kernels, copies and fills.
+    /// Kernels, copies and memsets.
     pub kernels: u64,
-    /// Their summed durations.
     pub device_ns: i64,
     /// Device time / all device time.
     pub share: Option<f64>,
-    /// Floating-point operations.
     pub flops: u64,
     /// Bytes read and written.
     pub bytes: u64,
@@ -71,7 +67,6 @@ pub struct RooflineRow {
     pub tflops: Option<f64>,
     /// Bytes / device time.
     pub gbs: Option<f64>,
-    /// FLOPs / bytes.
     pub intensity: Option<f64>,
     /// The roofline time; `None` if the device is not known.
     pub ideal_ns: Option<i64>,
@@ -94,15 +89,13 @@ pub struct UnmodelledRow {
     pub name: String,
     /// Why it has none.
     pub reason: NoCost,
-    /// Kernels, copies and fills.
+    /// Kernels, copies and memsets.
     pub kernels: u64,
-    /// Their summed durations.
     pub device_ns: i64,
     /// Device time / all device time.
     pub share: Option<f64>,
 }
 
-/// The report.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Roofline {
     /// The devices that ran anything with a cost, by number, with what is known of them.
@@ -111,7 +104,7 @@ pub struct Roofline {
     pub rows: Vec<RooflineRow>,
     /// Device work without, likewise.
     pub unmodelled: Vec<UnmodelledRow>,
-    /// The summed durations of all selected device work: that of the rows and of the unmodelled.
+    /// The summed durations of all selected device work: that of the rows and of the unmodeled.
     pub device_ns: i64,
     /// The part of it with a cost.
     pub modelled_ns: i64,
@@ -134,7 +127,6 @@ pub struct Roofline {
 /// A device and its peaks.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RooflineDevice {
-    /// Its number.
     pub device: Option<i64>,
     /// Its product name, if the file says.
     pub name: Option<String>,

@@ -12,7 +12,7 @@ use super::report::{OverPeak, RooflineRow, UnmodelledRow};
 use crate::names::shapes::Shapes;
 
 /// Sums of one row.
-struct Sums {
+struct RooflineTotals {
     first: usize,
     precision: Option<Precision>,
     dtype: Option<Precision>,
@@ -28,7 +28,7 @@ struct Sums {
     known: bool,
 }
 
-impl Sums {
+impl RooflineTotals {
     fn add(&mut self, op: &OpCost) {
         self.precision = self.precision.filter(|p| *p == op.precision);
         self.dtype = self.dtype.filter(|t| Some(*t) == dtype(op));
@@ -60,13 +60,13 @@ fn dtype(op: &OpCost) -> Option<Precision> {
 /// Name, number of the shapes, types, arithmetic; all but the name empty where rows are by name.
 type Key = (StrId, u32, Option<StrId>, Option<Precision>);
 
-/// A row a name, or a name and shapes and types and arithmetic.
+/// One row per name, or per name and shapes and types and arithmetic.
 pub(super) fn rows(trace: &Trace, costs: &OpCosts, by: RooflineBy) -> Vec<RooflineRow> {
     let slices = trace.slices();
     let mut shapes = Shapes::new(trace, true);
     let types_of = |op: &OpCost| trace.args(op.slice).text_id(Attr::InputTypes);
     let mut numbers: HashMap<Key, usize, RandomState> = HashMap::default();
-    let mut sums: Vec<Sums> = Vec::new();
+    let mut sums: Vec<RooflineTotals> = Vec::new();
     for (first, op) in costs.ops.iter().enumerate() {
         let name = slices.name(op.slice);
         let key = match by {
@@ -74,7 +74,7 @@ pub(super) fn rows(trace: &Trace, costs: &OpCosts, by: RooflineBy) -> Vec<Roofli
             RooflineBy::NameAndShape => (name, shapes.number(op.slice), types_of(op), Some(op.precision)),
         };
         let number = *numbers.entry(key).or_insert_with(|| {
-            sums.push(Sums {
+            sums.push(RooflineTotals {
                 first,
                 precision: Some(op.precision),
                 dtype: dtype(op),
@@ -113,7 +113,7 @@ pub(super) fn rows(trace: &Trace, costs: &OpCosts, by: RooflineBy) -> Vec<Roofli
     rows
 }
 
-fn row(sums: &Sums, device_ns: i64) -> RooflineRow {
+fn row(sums: &RooflineTotals, device_ns: i64) -> RooflineRow {
     let ns = (sums.device_ns > 0).then_some(sums.device_ns as f64);
     let part = |of: f64| ns.filter(|_| sums.known).map(|ns| of / ns);
     let of_roofline = part(sums.ideal_ns);

@@ -10,13 +10,13 @@ use crate::tables::functions::{AmountUnit, FunctionRow, Functions, functions, va
 use crate::tables::stacks::frame_text;
 
 /// A thread that waits for less than this is not said to wait.
-const LITTLE: f64 = 0.02;
+const MIN_WAIT_SHARE: f64 = 0.02;
 /// A function with less than this is not named beside the first.
-const SMALL: f64 = 0.10;
+const MIN_NAMED_SHARE: f64 = 0.10;
 /// A main thread that waits for more than this does nothing of the work itself.
-const MOSTLY: f64 = 0.95;
+const ONLY_WAITS_SHARE: f64 = 0.95;
 /// What Python calls the thread that a program begins with.
-const MAIN: &str = "MainThread";
+const MAIN_THREAD: &str = "MainThread";
 
 /// Where the time of a profile goes.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ fn main_waits(profile: &Profile, value: usize) -> Option<Waits> {
             *sum = sum.saturating_add(amount(&sample));
         }
     }
-    let named = profile.parts.iter().position(|part| part.contains(MAIN));
+    let named = profile.parts.iter().position(|part| part.contains(MAIN_THREAD));
     let most = || (0..sums.len()).max_by_key(|&at| (sums[at], std::cmp::Reverse(at)));
     let main = named.or_else(most)?;
     // By the frame that waits.
@@ -82,7 +82,7 @@ impl Hot {
     /// What the program is bound by, in a sentence or two.
     pub fn verdict(&self) -> Verdict {
         let mut text = String::new();
-        let waits = self.main_waits.as_ref().filter(|waits| waits.share >= LITTLE);
+        let waits = self.main_waits.as_ref().filter(|waits| waits.share >= MIN_WAIT_SHARE);
         if let Some(waits) = waits {
             let place = waits.most_in.as_ref().map(|place| format!(", most of it in {place}"));
             let share = percent(waits.share);
@@ -93,7 +93,7 @@ impl Hot {
             text = match text.is_empty() {
                 true => busy,
                 false if self.parts <= 1 => format!("{text}. While it works, {busy}"),
-                false if waits.is_some_and(|waits| waits.share > MOSTLY) => {
+                false if waits.is_some_and(|waits| waits.share > ONLY_WAITS_SHARE) => {
                     format!("{text}. In other threads meanwhile, {busy}")
                 }
                 false => format!("{text}. Over all threads, {busy}"),
@@ -125,7 +125,7 @@ impl Hot {
         };
         let own = if by_self { " in its own code" } else { "" };
         let mut text = format!("{} takes {} of the {what}{own}", named(first), percent(share(first)));
-        if let Some(second) = rows.get(1).filter(|row| share(row) >= SMALL) {
+        if let Some(second) = rows.get(1).filter(|row| share(row) >= MIN_NAMED_SHARE) {
             text.push_str(&format!(", {} {}", named(second), percent(share(second))));
         }
         text

@@ -7,7 +7,7 @@ use crate::threads::python_places::{PythonPlaces, python_places};
 use crate::threads::sampled::Sampled;
 
 /// A function with less of the time in Python than this is not most of it.
-const MOST: f64 = 0.4;
+const MIN_MAIN_SHARE: f64 = 0.4;
 
 impl Run {
     fn sampled(&self) -> &Sampled {
@@ -25,8 +25,8 @@ impl Run {
     /// The function of the program in which most of that time goes by, where there is one.
     pub(super) fn python_place(&self) -> Option<String> {
         let places = self.python_places();
-        let most = places.places.first().filter(|most| most.ns as f64 >= MOST * places.ns as f64)?;
-        Some(most.words())
+        let most = places.places.first().filter(|most| most.ns as f64 >= MIN_MAIN_SHARE * places.ns as f64)?;
+        Some(most.describe())
     }
 
     /// Python frames that a sampler saw on a thread at a moment, innermost first; the first few.

@@ -5,24 +5,25 @@ use std::sync::{Arc, OnceLock};
 use stepscope_model::{DocumentKind, Snapshot, TraceBuilder};
 
 use super::Run;
-use crate::memory::history::History;
-use crate::memory::of_snapshot;
+use crate::memory::heap_profile;
+use crate::memory::history::{History, largest};
 use crate::memory::places::Places;
 use crate::memory::replay::histories;
 use crate::views::memory::MemoryView;
 
 impl Run {
     /// Looks at a snapshot: as a profile of the memory of the device that held most.
-    pub(super) fn of_snapshot(snapshot: Snapshot) -> Run {
+    pub(super) fn from_snapshot(snapshot: Snapshot) -> Run {
         let histories = histories(&snapshot);
         let places = Places::new(&snapshot);
-        let largest = histories.iter().max_by_key(|history| history.peak.allocated);
-        let profile = largest.map(|history| Arc::new(of_snapshot::profile(&snapshot, history, &places)));
+        let profile =
+            largest(&histories).map(|history| Arc::new(heap_profile::profile(&snapshot, history, &places)));
         let mut empty = TraceBuilder::new();
         empty.meta().source = snapshot.source.clone();
         *empty.notes() = snapshot.notes.clone();
         let trace = Arc::new(empty.finish());
-        let run = Run::of(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)));
+        let run =
+            Run::from_parts(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)));
         // Nobody else has it yet.
         let _ = run.whole.places.set(places);
         run

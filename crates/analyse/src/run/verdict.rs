@@ -19,7 +19,7 @@ impl Run {
             },
         };
         let mut verdict = verdict(self.account(), &circumstances)?;
-        if let Some(words) = verdict.in_python.and_then(|of| Some(of.words(&self.python_place()?))) {
+        if let Some(words) = verdict.in_python.and_then(|of| Some(of.sentence(&self.python_place()?))) {
             verdict.text.push_str(&words);
         }
         Some(verdict)

@@ -1,12 +1,12 @@
-//! Definitions of figures, kept beside the code that computes them and shown wherever the figures are.
+//! Definitions of metrics, kept beside the code that computes them and shown wherever the metrics are.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What one figure means.
+/// What one metric means.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Definition {
-    /// The figure's field name, as in machine output (`host_self_ns`).
+    /// The metric's field name, as in machine output (`host_self_ns`).
     pub field: &'static str,
     /// What it is called in tables (`Host self`).
     pub label: &'static str,

@@ -1,6 +1,6 @@
 //! Sets of time: unions, clips and differences of intervals, whatever overlaps what.
 //!
-//! Every figure that says "how long was anything of this kind going on" is the length of such a set, so time
+//! Every number that says "how long was anything of this kind going on" is the length of such a set, so time
 //! covered twice is counted once. All operations are linear in sorted input.
 
 use stepscope_model::Ns;
@@ -102,7 +102,6 @@ impl Intervals {
 }
 
 impl Measured {
-    /// The set itself.
     pub fn set(&self) -> &Intervals {
         &self.set
     }
@@ -134,7 +133,6 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Adds an interval.
     pub fn add(&mut self, start: Ns, end: Ns) {
         if start >= end {
             return;

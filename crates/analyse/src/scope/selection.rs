@@ -16,7 +16,6 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// Everything.
     pub fn all() -> Selection {
         Selection::default()
     }

@@ -11,7 +11,6 @@ pub(crate) fn serialize<S: Serializer>(slice: &SliceId, to: S) -> Result<S::Ok, 
     to.serialize_u64(number(*slice))
 }
 
-/// A slice's number.
 pub(crate) fn number(slice: SliceId) -> u64 {
     slice.index() as u64
 }

@@ -12,7 +12,6 @@ pub struct Spread {
     pub p95_ns: i64,
     /// 99% of them take no longer.
     pub p99_ns: i64,
-    /// The longest.
     pub max_ns: i64,
     /// Standard deviation / mean; none if the mean is zero.
     pub cv: Option<f64>,
@@ -20,7 +19,7 @@ pub struct Spread {
 
 impl Spread {
     /// Of some durations, in any order; none without any. Orders them in part.
-    pub fn of(durations: &mut [i64]) -> Option<Spread> {
+    pub fn from_durations(durations: &mut [i64]) -> Option<Spread> {
         let count = durations.len();
         let max_ns = *durations.iter().max()?;
         let mean = durations.iter().map(|&ns| ns as f64).sum::<f64>() / count as f64;
@@ -65,7 +64,7 @@ impl Durations {
             sorted[*place] = ns;
             *place += 1;
         }
-        (0..rows).map(|row| Spread::of(&mut sorted[end[row]..end[row + 1]])).collect()
+        (0..rows).map(|row| Spread::from_durations(&mut sorted[end[row]..end[row + 1]])).collect()
     }
 }
 
@@ -76,15 +75,15 @@ mod tests {
     #[test]
     fn quantiles_are_nearest_ranks() {
         let mut hundred: Vec<i64> = (1..=100).rev().collect();
-        let spread = Spread::of(&mut hundred).unwrap();
+        let spread = Spread::from_durations(&mut hundred).unwrap();
         assert_eq!((spread.p50_ns, spread.p95_ns, spread.p99_ns, spread.max_ns), (50, 95, 99, 100));
-        let two = Spread::of(&mut [30, 10]).unwrap();
+        let two = Spread::from_durations(&mut [30, 10]).unwrap();
         assert_eq!((two.p50_ns, two.p95_ns, two.p99_ns, two.max_ns), (10, 30, 30, 30));
         // Mean 20, both 10 away.
         assert_eq!(two.cv, Some(0.5));
-        assert_eq!(Spread::of(&mut [7]).unwrap().cv, Some(0.0));
-        assert_eq!(Spread::of(&mut [0, 0]).unwrap().cv, None);
-        assert_eq!(Spread::of(&mut []), None);
+        assert_eq!(Spread::from_durations(&mut [7]).unwrap().cv, Some(0.0));
+        assert_eq!(Spread::from_durations(&mut [0, 0]).unwrap().cv, None);
+        assert_eq!(Spread::from_durations(&mut []), None);
     }
 
     #[test]

@@ -50,7 +50,6 @@ impl Windows {
         self.positions[window] as usize
     }
 
-    /// All windows.
     pub(crate) fn spans(&self) -> &[(Ns, Ns)] {
         &self.spans
     }

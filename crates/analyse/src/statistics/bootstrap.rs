@@ -8,8 +8,8 @@ pub(super) const MIN_STEPS: usize = 8;
 /// Only the last so many steps count; more would not change the interval.
 const MAX_STEPS: usize = 200_000;
 /// Values that all resamples together may touch: two seconds at most.
-const MAX_WORK: usize = 40_000_000;
-const RESAMPLES: (usize, usize) = (200, 2_000);
+const MAX_VALUES_TOUCHED: usize = 40_000_000;
+const MIN_MAX_RESAMPLES: (usize, usize) = (200, 2_000);
 const SEED: u64 = 0x5eed_b10c;
 
 /// How many neighboring steps are drawn together: twice the number of steps after which a deviation is forgotten (the sum
@@ -62,7 +62,7 @@ impl<'a> Run<'a> {
             self.drawn.extend_from_slice(&self.values[start..start + first]);
             self.drawn.extend_from_slice(&self.values[..take - first]);
         }
-        statistic.of(&mut self.drawn).unwrap_or(f64::NAN)
+        statistic.compute(&mut self.drawn).unwrap_or(f64::NAN)
     }
 }
 
@@ -94,7 +94,7 @@ pub(super) fn levels(values: &[f64], statistic: Statistic) -> (Vec<f64>, usize) 
 }
 
 fn resamples(steps: usize) -> usize {
-    (MAX_WORK / steps.max(1)).clamp(RESAMPLES.0, RESAMPLES.1)
+    (MAX_VALUES_TOUCHED / steps.max(1)).clamp(MIN_MAX_RESAMPLES.0, MIN_MAX_RESAMPLES.1)
 }
 
 /// The middle share of sorted values.

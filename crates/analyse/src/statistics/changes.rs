@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::random::Random;
 use super::sample::Statistic;
-use running_median::Spread;
+use running_median::RunningMedian;
 
 /// A longer series is looked at from its end: a cut costs the square of the length.
 const MAX_SERIES: usize = 1_000;
@@ -85,7 +85,7 @@ fn noise(values: &[f64]) -> Option<f64> {
     let mut steps: Vec<f64> = values.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let mean = steps.iter().sum::<f64>() / steps.len() as f64;
     // For normal noise the median step is 0.954 standard deviations, the mean distance from the level 0.798.
-    let typical = Statistic::MEDIAN.of(&mut steps)? * 0.8366;
+    let typical = Statistic::MEDIAN.compute(&mut steps)? * 0.8366;
     // Counted values hardly ever move: then the few steps there are make the scale.
     let noise = if typical > 0.0 { typical } else { mean * 0.5 };
     (noise > 0.0).then_some(noise)
@@ -103,7 +103,7 @@ pub fn segments(values: &[f64], price: f64, least: usize) -> Vec<usize> {
         if !cost[start].is_finite() {
             continue;
         }
-        let mut spread = Spread::default();
+        let mut spread = RunningMedian::default();
         for end in start + 1..=n {
             spread.add(values[end - 1]);
             let with = cost[start] + spread.distance() + price;
@@ -125,7 +125,7 @@ pub fn segments(values: &[f64], price: f64, least: usize) -> Vec<usize> {
 
 /// Each cut with the levels beside it and its p-value.
 fn judge(series: &[f64], scaled: &[f64], cuts: &[usize]) -> Vec<Change> {
-    let median = |values: &[f64]| Statistic::MEDIAN.of(&mut values.to_vec()).unwrap_or(f64::NAN);
+    let median = |values: &[f64]| Statistic::MEDIAN.compute(&mut values.to_vec()).unwrap_or(f64::NAN);
     let end_of = |index: usize| cuts.get(index + 1).copied().unwrap_or(series.len());
     let starts = std::iter::once(0).chain(cuts.iter().copied());
     cuts.iter()
@@ -154,7 +154,7 @@ fn shuffled(values: &[f64]) -> f64 {
 /// How much one cut at the best place shortens the distances to the median.
 fn best_cut(values: &[f64]) -> f64 {
     let distances = |values: &mut dyn Iterator<Item = &f64>| {
-        let mut spread = Spread::default();
+        let mut spread = RunningMedian::default();
         let each = values.map(|v| {
             spread.add(*v);
             spread.distance()

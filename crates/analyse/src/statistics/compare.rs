@@ -11,9 +11,9 @@ use super::student::{self, squares, variance};
 
 /// What is left over when two numbers that should be equal went through logarithms: a margin given as 5% must not fail 105
 /// against 100 over the last bit.
-const SLACK: f64 = 1e-9;
+const ROUNDING_SLACK: f64 = 1e-9;
 /// More repeats than this are no advice.
-const MAX_ADVICE: f64 = 1_000.0;
+const MAX_REPEATS_ADVISED: f64 = 1_000.0;
 
 /// What is asked of a comparison.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -112,12 +112,10 @@ pub struct Counts {
     pub current_values: usize,
 }
 
-/// Two samples compared.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Comparison {
     /// The baseline's number: the median over its repeats.
     pub baseline: Option<f64>,
-    /// The current number.
     pub current: Option<f64>,
     /// Current over baseline, the best estimate; unknown if a side is empty or the baseline is 0.
     pub ratio: Option<f64>,
@@ -127,7 +125,6 @@ pub struct Comparison {
     pub high: Option<f64>,
     /// How likely such a difference, or a larger one, would be if there were none.
     pub p: Option<f64>,
-    /// What follows.
     pub verdict: Verdict,
     /// Where the interval comes from.
     pub method: Method,
@@ -157,15 +154,15 @@ impl Comparison {
             };
         };
         let (kept, broken) = match rising {
-            true => (high <= 1.0 + share + SLACK, low > 1.0 && ratio >= 1.0 + share),
-            false => (low >= 1.0 - share - SLACK, high < 1.0 && ratio <= 1.0 - share),
+            true => (high <= 1.0 + share + ROUNDING_SLACK, low > 1.0 && ratio >= 1.0 + share),
+            false => (low >= 1.0 - share - ROUNDING_SLACK, high < 1.0 && ratio <= 1.0 - share),
         };
         (kept || broken).then_some(!kept)
     }
 }
 
 /// An interval of the difference in the scale of the comparison, and its p-value.
-struct Found {
+struct ShiftEstimate {
     shift: f64,
     interval: Option<(f64, f64)>,
     p: Option<f64>,
@@ -183,7 +180,7 @@ pub fn compare(baseline: &Sample, current: &Sample, rule: &Rule) -> Comparison {
     let positive =
         a.iter().chain(&b).chain(baseline.groups().iter().chain(current.groups()).flatten()).all(|v| *v > 0.0);
     let scale = |value: f64| if positive { value.ln() } else { value };
-    let center = Statistic::MEDIAN.of(&mut a.clone());
+    let center = Statistic::MEDIAN.compute(&mut a.clone());
     let back = |shift: f64| match center {
         _ if positive => Some(shift.exp()),
         Some(center) if center > 0.0 => Some(1.0 + shift / center),
@@ -202,7 +199,7 @@ pub fn compare(baseline: &Sample, current: &Sample, rule: &Rule) -> Comparison {
     let interval = found.as_ref().and_then(|found| found.interval);
     Comparison {
         baseline: center,
-        current: Statistic::MEDIAN.of(&mut b.clone()),
+        current: Statistic::MEDIAN.compute(&mut b.clone()),
         ratio: found.as_ref().and_then(|found| back(found.shift)),
         low: interval.and_then(|(low, _)| back(low)),
         high: interval.and_then(|(_, high)| back(high)),
@@ -225,29 +222,37 @@ fn find(
     (x, y): (&[f64], &[f64]),
     rule: &Rule,
     scale: impl Fn(f64) -> f64,
-) -> Option<Found> {
+) -> Option<ShiftEstimate> {
     let (shift, ranked) = hodges_lehmann(x, y, rule.confidence)?;
     let same = |values: &[f64]| values.iter().all(|v| *v == values[0]);
     if rule.counted && same(x) && same(y) {
         let p = if shift == 0.0 { 1.0 } else { 0.0 };
-        return Some(Found { shift, interval: Some((shift, shift)), p: Some(p), method: Method::Counted });
+        return Some(ShiftEstimate {
+            shift,
+            interval: Some((shift, shift)),
+            p: Some(p),
+            method: Method::Counted,
+        });
     }
     if in_pairs(x, y, rule) {
         return by_pairs(x, y, rule.confidence);
     }
     if can_decide(x.len(), y.len(), rule.confidence) {
-        return Some(Found { shift, interval: ranked, p: mann_whitney(x, y), method: Method::Ranks });
+        return Some(ShiftEstimate { shift, interval: ranked, p: mann_whitney(x, y), method: Method::Ranks });
     }
     if x.len() + y.len() >= 3 {
         return Some(by_student(x, y, rule.confidence));
     }
     let (a, b) = (&baseline.groups()[0], &current.groups()[0]);
     if a.len() < 2 || b.len() < 2 {
-        return Some(Found { shift, interval: None, p: None, method: Method::Nothing });
+        return Some(ShiftEstimate { shift, interval: None, p: None, method: Method::Nothing });
     }
     if a.len() < MIN_STEPS || b.len() < MIN_STEPS {
         let scaled = |values: &[f64]| values.iter().copied().map(&scale).collect::<Vec<f64>>();
-        return Some(Found { method: Method::FewSteps, ..by_student(&scaled(a), &scaled(b), rule.confidence) });
+        return Some(ShiftEstimate {
+            method: Method::FewSteps,
+            ..by_student(&scaled(a), &scaled(b), rule.confidence)
+        });
     }
     let (drawn, length) = bootstrap::differences(a, b, rule.statistic, scale);
     let n = drawn.len() as f64;
@@ -255,18 +260,23 @@ fn find(
         (drawn.iter().filter(|d| **d <= 0.0).count(), drawn.iter().filter(|d| **d >= 0.0).count());
     let p = (2.0 * (below.min(above) as f64 + 1.0) / (n + 1.0)).min(1.0);
     let interval = middle_share(&drawn, rule.confidence);
-    Some(Found { shift, interval, p: Some(p), method: Method::Blocks { length } })
+    Some(ShiftEstimate { shift, interval, p: Some(p), method: Method::Blocks { length } })
 }
 
 fn in_pairs(x: &[f64], y: &[f64], rule: &Rule) -> bool {
     rule.in_turns && x.len() == y.len() && x.len() >= 2
 }
 
-fn by_pairs(x: &[f64], y: &[f64], confidence: f64) -> Option<Found> {
+fn by_pairs(x: &[f64], y: &[f64], confidence: f64) -> Option<ShiftEstimate> {
     let differences: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - x).collect();
     let (shift, ranked) = paired_shift(&differences, confidence)?;
     if ranked.is_some() {
-        return Some(Found { shift, interval: ranked, p: signed_rank(&differences), method: Method::Pairs });
+        return Some(ShiftEstimate {
+            shift,
+            interval: ranked,
+            p: signed_rank(&differences),
+            method: Method::Pairs,
+        });
     }
     let n = differences.len() as f64;
     let mean = differences.iter().sum::<f64>() / n;
@@ -274,7 +284,7 @@ fn by_pairs(x: &[f64], y: &[f64], confidence: f64) -> Option<Found> {
     Some(student_interval(mean, error, n - 1.0, confidence, Method::FewPairs))
 }
 
-fn by_student(x: &[f64], y: &[f64], confidence: f64) -> Found {
+fn by_student(x: &[f64], y: &[f64], confidence: f64) -> ShiftEstimate {
     let mean = |v: &[f64]| v.iter().sum::<f64>() / v.len() as f64;
     let (mean_x, mean_y) = (mean(x), mean(y));
     let shift = mean_y - mean_x;
@@ -283,11 +293,11 @@ fn by_student(x: &[f64], y: &[f64], confidence: f64) -> Found {
     student_interval(shift, error, freedom, confidence, Method::Student)
 }
 
-fn student_interval(shift: f64, error: f64, freedom: f64, confidence: f64, method: Method) -> Found {
+fn student_interval(shift: f64, error: f64, freedom: f64, confidence: f64, method: Method) -> ShiftEstimate {
     let half = student::quantile(1.0 - confidence, freedom) * error;
     let p =
         if error > 0.0 { student::outside(shift / error, freedom) } else { f64::from(u8::from(shift == 0.0)) };
-    Found { shift, interval: Some((shift - half, shift + half)), p: Some(p), method }
+    ShiftEstimate { shift, interval: Some((shift - half, shift + half)), p: Some(p), method }
 }
 
 /// The variance of both groups around their own means.
@@ -295,10 +305,12 @@ fn variance_within(x: &[f64], y: &[f64]) -> f64 {
     (squares(x) + squares(y)) / (x.len() + y.len()).saturating_sub(2).max(1) as f64
 }
 
-fn decide(found: &Found, margin: f64) -> Verdict {
+fn decide(found: &ShiftEstimate, margin: f64) -> Verdict {
     match found.interval {
         None => Verdict::Inconclusive,
-        Some((low, high)) if low >= -margin - SLACK && high <= margin + SLACK => Verdict::NoDifference,
+        Some((low, high)) if low >= -margin - ROUNDING_SLACK && high <= margin + ROUNDING_SLACK => {
+            Verdict::NoDifference
+        }
         Some((low, _)) if low > 0.0 && found.shift >= margin => Verdict::Slower,
         Some((_, high)) if high < 0.0 && found.shift <= -margin => Verdict::Faster,
         Some(_) => Verdict::Inconclusive,
@@ -324,7 +336,7 @@ fn advice(x: &[f64], y: &[f64], shift: f64, margin: f64, rule: &Rule) -> Option<
     for _ in 0..4 {
         let factor = student::quantile(1.0 - confidence, 2.0 * repeats - 2.0);
         repeats = (spread * (factor / distance).powi(2)).max(least as f64);
-        if repeats > MAX_ADVICE {
+        if repeats > MAX_REPEATS_ADVISED {
             return None;
         }
     }

@@ -33,7 +33,6 @@ impl GrowthRule {
     pub const SAMPLED: GrowthRule = GrowthRule { fit: GrowthRule::OF_STEPS.fit, ..GrowthRule::READ };
 }
 
-/// What levels do.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Growth {
     /// How much they grow per unit of `x`.

@@ -10,11 +10,10 @@ pub enum Statistic {
 }
 
 impl Statistic {
-    /// The median.
     pub const MEDIAN: Self = Self::Quantile(0.5);
 
     /// The number for these values, in any order; `None` without values. Reorders them.
-    pub fn of(self, values: &mut [f64]) -> Option<f64> {
+    pub fn compute(self, values: &mut [f64]) -> Option<f64> {
         match self {
             _ if values.is_empty() => None,
             Self::Mean => Some(values.iter().sum::<f64>() / values.len() as f64),
@@ -75,12 +74,12 @@ impl Sample {
 
     /// One number per repeat.
     pub fn units(&self, statistic: Statistic) -> Vec<f64> {
-        self.groups.iter().filter_map(|group| statistic.of(&mut group.clone())).collect()
+        self.groups.iter().filter_map(|group| statistic.compute(&mut group.clone())).collect()
     }
 
     /// The number for the whole sample: the median of its repeats' numbers.
     pub fn center(&self, statistic: Statistic) -> Option<f64> {
-        Statistic::MEDIAN.of(&mut self.units(statistic))
+        Statistic::MEDIAN.compute(&mut self.units(statistic))
     }
 }
 
@@ -92,11 +91,11 @@ mod tests {
     fn quantiles_are_interpolated() {
         // numpy.quantile([10, 20, 30, 50], [0.5, 0.95]) is [25, 47].
         let values = [30.0, 10.0, 50.0, 20.0];
-        assert_eq!(Statistic::MEDIAN.of(&mut values.clone()), Some(25.0));
-        assert!((Statistic::Quantile(0.95).of(&mut values.clone()).unwrap() - 47.0).abs() < 1e-12);
-        assert_eq!(Statistic::Quantile(1.0).of(&mut values.clone()), Some(50.0));
-        assert_eq!(Statistic::Mean.of(&mut values.clone()), Some(27.5));
-        assert_eq!(Statistic::Mean.of(&mut []), None);
+        assert_eq!(Statistic::MEDIAN.compute(&mut values.clone()), Some(25.0));
+        assert!((Statistic::Quantile(0.95).compute(&mut values.clone()).unwrap() - 47.0).abs() < 1e-12);
+        assert_eq!(Statistic::Quantile(1.0).compute(&mut values.clone()), Some(50.0));
+        assert_eq!(Statistic::Mean.compute(&mut values.clone()), Some(27.5));
+        assert_eq!(Statistic::Mean.compute(&mut []), None);
     }
 
     #[test]

@@ -24,11 +24,8 @@ pub(crate) fn quantile(share: f64, freedom: f64) -> f64 {
 /// A mean, and where the true one lies.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// The mean.
     pub mean: f64,
-    /// The lower end.
     pub low: f64,
-    /// The upper end.
     pub high: f64,
 }
 

@@ -5,7 +5,7 @@
 //! So the parts of a step add up to its wall time.
 //!
 //! The order and the parts are those of the TensorBoard plugin's overview. With [`StepRule::TensorBoard`] and
-//! [`CommRule::TensorBoard`] the figures are the plugin's too, but for one slip of it that is not repeated: where
+//! [`CommRule::TensorBoard`] the numbers are the plugin's too, but for one slip of it that is not repeated: where
 //! kernels leave no moment of any step free, it shares the same time out a second time and no longer closes.
 //!
 //! [`StepRule::TensorBoard`]: crate::steps::StepRule::TensorBoard
@@ -93,13 +93,9 @@ pub const AVERAGE: Definition = Definition {
 pub struct Parts {
     /// The time that is shared out.
     pub wall_ns: i64,
-    /// A kernel ran.
     pub kernel_ns: i64,
-    /// A copy ran.
     pub memcpy_ns: i64,
-    /// A fill ran.
     pub memset_ns: i64,
-    /// Communication went on.
     pub communication_ns: i64,
     /// The host was in a runtime or driver call.
     pub runtime_ns: i64,
@@ -153,28 +149,23 @@ impl Parts {
     }
 }
 
-/// One step's parts.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct BreakdownRow {
     /// The step's number; -1 for a whole trace.
     pub step: i64,
-    /// The step's name.
     pub name: String,
-    /// Where it begins.
     pub start_ns: i64,
-    /// Its parts.
     #[serde(flatten)]
     pub parts: Parts,
-    /// Whether the recording probably lacks device work of it.
+    /// Whether it is left out of averages: the recording probably lacks work of it, or it is a pause.
     pub partial: bool,
-    /// Why.
     pub partial_reason: Option<Partial>,
 }
 
 /// Where the time of the steps went.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Breakdown {
-    /// A row a step.
+    /// One row per step.
     pub rows: Vec<BreakdownRow>,
     /// The mean; `None` without steps.
     pub average: Option<Parts>,
@@ -182,7 +173,7 @@ pub struct Breakdown {
     pub averaged_steps: usize,
     /// Whether the trace has no steps and the one row is all of it.
     pub synthetic: bool,
-    /// How communication was recognised.
+    /// How communication was recognized.
     pub comm: CommRule,
 }
 
@@ -235,10 +226,10 @@ const COMMUNICATION: usize = 3;
 const RUNTIME: usize = 4;
 const DATA: usize = 5;
 const HOST: usize = 6;
-const LAYERS: usize = 7;
+const LAYER_COUNT: usize = 7;
 
 /// The causes in order of priority, and all device work.
-fn layers(trace: &Trace, rule: CommRule) -> ([Intervals; LAYERS], Intervals) {
+fn layers(trace: &Trace, rule: CommRule) -> ([Intervals; LAYER_COUNT], Intervals) {
     let slices = trace.slices();
     let mut comm = Comm::new(trace, rule);
     // A host range's layer; none for the steps themselves.
@@ -258,7 +249,7 @@ fn layers(trace: &Trace, rule: CommRule) -> ([Intervals; LAYERS], Intervals) {
         Kind::HostOp | Kind::HostAnnotation => host_layers.get(slices.name(id)),
         _ => None,
     };
-    let mut layers: [Collector; LAYERS] = Default::default();
+    let mut layers: [Collector; LAYER_COUNT] = Default::default();
     let mut busy = Collector::default();
     for (lane, info) in trace.lanes().iter() {
         for id in slices.of_lane(lane) {

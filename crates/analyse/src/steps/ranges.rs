@@ -25,7 +25,7 @@ pub(crate) fn host_steps(trace: &Trace) -> (Vec<Step>, u64) {
             }
         }
     }
-    // Lanes come in order, so each lane's ranges are neighbours; of equals the first seen wins.
+    // Lanes come in order, so each lane's ranges are neighbors; of equals the first seen wins.
     let mut followed: &[_] = &[];
     for of_lane in ranges.chunk_by(|a, b| a.0 == b.0) {
         if of_lane.len() > followed.len() {
@@ -39,7 +39,12 @@ pub(crate) fn host_steps(trace: &Trace) -> (Vec<Step>, u64) {
         step.partial_reason = cut.map(|_| Partial::Cut);
         step
     });
-    (steps.collect(), (ranges.len() - followed.len()) as u64)
+    let mut steps: Vec<Step> = steps.collect();
+    let is_cut = trace.meta().phases.as_ref().is_some_and(|phases| phases.last_step_is_cut);
+    if let Some(last) = steps.last_mut().filter(|_| is_cut) {
+        last.partial_reason = Some(Partial::Cut);
+    }
+    (steps, (ranges.len() - followed.len()) as u64)
 }
 
 /// Where the recording ended: with its window, or with the last slice that is not a step if that is later. A profiler

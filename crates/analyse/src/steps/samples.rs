@@ -6,7 +6,7 @@ use super::Steps;
 use crate::scope::definition::Definition;
 
 /// The counter that the Python package writes, once per step and inside of it.
-pub const COUNTER: &str = "samples per step";
+pub const SAMPLES_COUNTER: &str = "samples per step";
 
 /// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -50,7 +50,7 @@ impl Samples {
 /// The samples of the steps that count; none if no step says.
 pub fn samples(trace: &Trace, steps: &Steps) -> Option<Samples> {
     let counters = trace.counters();
-    let ours: Vec<bool> = counters.series().iter().map(|one| trace.text(one.name) == COUNTER).collect();
+    let ours: Vec<bool> = counters.series().iter().map(|one| trace.text(one.name) == SAMPLES_COUNTER).collect();
     if steps.synthetic || !ours.contains(&true) {
         return None;
     }
@@ -88,7 +88,7 @@ mod tests {
         b.lane(Default::default());
         for (name, at, value) in [("another counter", 0, 7)]
             .into_iter()
-            .chain(values.iter().map(|(at, value)| (COUNTER, *at, *value)))
+            .chain(values.iter().map(|(at, value)| (SAMPLES_COUNTER, *at, *value)))
         {
             let key = b.intern("value");
             b.push_arg(key, ArgValue::Int(value));

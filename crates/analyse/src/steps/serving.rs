@@ -4,8 +4,8 @@
 //! host, so an iteration lasts until the work it launched is done and the next one begins there, as a step does.
 
 mod definitions;
-mod found;
 mod guess;
+pub(super) mod marked;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -15,7 +15,7 @@ use crate::names::serving::IterationKind;
 use crate::scope::intervals::{Collector, Intervals};
 use crate::scope::quantile::quantile;
 use crate::scope::selection::Selection;
-use found::Found;
+use marked::MarkedIteration;
 
 pub use definitions::DEFINITIONS;
 
@@ -35,7 +35,6 @@ pub enum FoundBy {
     CopiesToHost,
     /// A heuristic: each replay of a captured graph.
     GraphLaunch,
-    /// There are none.
     #[default]
     Nothing,
 }
@@ -47,14 +46,12 @@ impl FoundBy {
     }
 }
 
-/// One iteration.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Iteration {
     /// What stands for it in the trace.
     pub name: String,
     /// What it works on.
     pub kind: IterationKind,
-    /// Where it begins.
     pub start_ns: i64,
     /// How long it takes, its device work included.
     pub wall_ns: i64,
@@ -66,7 +63,6 @@ pub struct Iteration {
     pub gap_ns: Option<i64>,
     /// Requests in the batch.
     pub requests: Option<u64>,
-    /// Tokens worked on.
     pub tokens: Option<u64>,
     /// Of those, tokens of prompts.
     pub context_tokens: Option<u64>,
@@ -77,15 +73,11 @@ pub struct Iteration {
 /// All iterations of a kind.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KindRow {
-    /// The kind.
     pub kind: IterationKind,
-    /// How many.
     pub iterations: u64,
-    /// Their time.
     pub total_ns: i64,
     /// Its share of the time from the first iteration to the last.
     pub share: f64,
-    /// The median.
     pub wall_p50_ns: i64,
     /// The 95th percentile.
     pub wall_p95_ns: i64,
@@ -118,7 +110,7 @@ pub struct Serving {
 
 /// Finds the iterations of a trace that begin in a part of it.
 pub fn serving(trace: &Trace, selection: &Selection) -> Serving {
-    let (mut found_by, mut found, on_other_threads) = found::iterations(trace);
+    let (mut found_by, mut found, on_other_threads) = marked::iterations(trace);
     if found.is_empty() {
         (found_by, found) = guess::iterations(trace);
     }
@@ -157,7 +149,7 @@ pub fn serving(trace: &Trace, selection: &Selection) -> Serving {
 }
 
 /// Moves each end behind the device work launched from inside, and each start behind the iteration before.
-fn extend_to_device(trace: &Trace, found: &mut [Found]) {
+fn extend_to_device(trace: &Trace, found: &mut [MarkedIteration]) {
     let slices = trace.slices();
     let hosts: Vec<(Ns, Ns)> = found.iter().map(|f| (f.start, f.end)).collect();
     for (lane, info) in trace.lanes().iter() {

@@ -24,18 +24,19 @@ pub enum Partial {
     NoDeviceWork,
     /// It launched under 80% as many device slices as the step before.
     LittleDeviceWork,
-    /// Its host range goes on after the recording had ended; the step is cut there.
+    /// Its host range goes on after the recording had ended, and the step is cut there; or the program ended in it.
     Cut,
+    /// Among iterations that `stepscope run` chose, it takes more than three times as long as the usual one, as few do: a
+    /// validation or a checkpoint, not a step.
+    Pause,
 }
 
-/// One step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Step {
     /// The N of `ProfilerStep#N`; -1 for a whole trace.
     pub step: i64,
     /// The range's name, or what stands in for it.
     pub name: String,
-    /// Where it begins.
     pub start_ns: i64,
     /// Where it ends, with its device work.
     pub end_ns: i64,
@@ -43,11 +44,10 @@ pub struct Step {
     pub host_start_ns: i64,
     /// Where its host range ends.
     pub host_end_ns: i64,
-    /// Kernels, copies and fills launched from inside it.
+    /// Kernels, copies and memsets launched from inside it.
     pub device_slices: u64,
-    /// Whether the recording probably lacks device work of it.
+    /// Whether it is left out of averages: the recording probably lacks work of it, or it is a pause.
     pub partial: bool,
-    /// Why.
     pub partial_reason: Option<Partial>,
 }
 

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Kind, LaneId, Ns, Order, SliceId, StrId, Trace};
+use stepscope_model::{Kind, LaneId, Ns, Order, SAMPLES_OF, SliceId, StrId, Trace};
 
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::python_frame;
@@ -19,7 +19,7 @@ use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 use crate::scope::windows::{Windows, signed};
 use crate::threads::callers::Callers;
-use crate::threads::sampled::{SAMPLES_OF, Sampled, SeenCallers};
+use crate::threads::sampled::{Sampled, SeenCallers};
 
 /// Stands for no region.
 const NONE: u32 = u32::MAX;
@@ -41,7 +41,6 @@ pub enum CodeBy {
 /// One function, or one function and what it called.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CodeRow {
-    /// The function.
     pub function: String,
     /// Its file; none for what belongs to no function of the program.
     pub file: Option<String>,
@@ -51,7 +50,6 @@ pub struct CodeRow {
     pub called: Option<String>,
     /// How often it ran.
     pub calls: u64,
-    /// Host time.
     pub host_ns: i64,
     /// Waiting for a device.
     pub wait_ns: i64,
@@ -78,14 +76,11 @@ impl CodeRow {
     }
 }
 
-/// The answer.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Code {
     /// A row each: the longest wait first, then the most device time.
     pub rows: Vec<CodeRow>,
-    /// All device time.
     pub device_ns: i64,
-    /// All waiting.
     pub wait_ns: i64,
     /// The steps, summed: what shares of waiting are of.
     pub wall_ns: i64,
@@ -106,7 +101,6 @@ pub(crate) struct CodeQuery<'a> {
     pub(crate) wall_ns: i64,
 }
 
-/// Charges everything.
 pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> Code {
     let (slices, tree) = (trace.slices(), callers.tree());
     let mut rows = Rows { trace, by: query.by, rows: Vec::new(), known: HashMap::default() };
@@ -144,10 +138,10 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
         let row = match (function, caller) {
             (true, _) => {
                 own[at] = Some(id);
-                rows.of(slices.name(id), None)
+                rows.row_of(slices.name(id), None)
             }
             (false, Some(caller)) if query.by == CodeBy::Call => {
-                rows.of(slices.name(caller), Some(slices.name(id)))
+                rows.row_of(slices.name(caller), Some(slices.name(id)))
             }
             _ => continue,
         };
@@ -259,7 +253,7 @@ struct Rows<'a> {
 }
 
 impl Rows<'_> {
-    fn of(&mut self, function: StrId, called: Option<StrId>) -> u32 {
+    fn row_of(&mut self, function: StrId, called: Option<StrId>) -> u32 {
         let called =
             called.filter(|_| self.by == CodeBy::Call).map(|name| without_address(self.trace.text(name)));
         let key = (Some(function), called.as_deref().unwrap_or_default().to_owned());

@@ -23,7 +23,6 @@ use crate::scope::selection::{Selection, device_of};
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// As a kernel.
     Device,
     /// On a thread of the host.
     Host,
@@ -34,7 +33,6 @@ pub enum Side {
 pub struct CollectiveRow {
     /// What the ranks do.
     pub operation: Operation,
-    /// Where it runs.
     pub side: Side,
     /// The type of the elements, as recorded.
     pub dtype: Option<String>,
@@ -44,7 +42,6 @@ pub struct CollectiveRow {
     pub ranks: Option<i64>,
     /// Bytes of one call's message.
     pub bytes: Option<i64>,
-    /// How often.
     pub calls: u64,
     /// Time of all calls.
     pub total_ns: i64,
@@ -65,7 +62,6 @@ pub struct CollectiveRow {
 /// The answer. Rows are ordered by total time, then by what makes a row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CollectivesReport {
-    /// The rows.
     pub rows: Vec<CollectiveRow>,
     /// Calls of all rows.
     pub calls: u64,
@@ -152,7 +148,7 @@ struct Key<'a> {
 }
 
 #[derive(Default)]
-struct Sums {
+struct CollectiveTotals {
     durations: Vec<i64>,
     total: i64,
     exposed: i64,
@@ -163,8 +159,8 @@ pub fn collectives(trace: &Trace, selection: &Selection) -> CollectivesReport {
     let slices = trace.slices();
     let mut comm = Comm::new(trace, CommRule::ByName);
     let mut on_host = ByName::new(trace, communicates_from_the_host);
-    let computing = Computing::new(trace);
-    let mut sums: HashMap<Key<'_>, Sums, RandomState> = HashMap::default();
+    let computing = ComputeBusy::new(trace);
+    let mut sums: HashMap<Key<'_>, CollectiveTotals, RandomState> = HashMap::default();
     for (lane, info) in trace.lanes().iter() {
         let is_device = info.key.domain == Domain::Device;
         for id in slices.of_lane(lane) {
@@ -177,7 +173,7 @@ pub fn collectives(trace: &Trace, selection: &Selection) -> CollectivesReport {
                 continue;
             }
             let key = if is_device { of_kernel(trace, id) } else { of_range(trace, id) };
-            let busy = computing.of(is_device.then(|| device_of(trace, id)));
+            let busy = computing.on_device(is_device.then(|| device_of(trace, id)));
             let (start, end) = (slices.start(id), slices.end(id));
             let hidden = busy.map_or(Ns::ZERO, |busy| busy.length_in((start, end)));
             let ns = slices.dur(id).0;
@@ -211,22 +207,22 @@ fn order(row: &CollectiveRow) -> impl Ord + '_ {
 }
 
 /// When kernels that compute ran.
-struct Computing {
+struct ComputeBusy {
     by_device: HashMap<Option<i64>, Measured, RandomState>,
     anywhere: Measured,
 }
 
-impl Computing {
-    fn new(trace: &Trace) -> Computing {
+impl ComputeBusy {
+    fn new(trace: &Trace) -> ComputeBusy {
         let works = Work::of_devices(trace, &WorkOptions::default());
         let all = works.iter().flat_map(|work| work.kernels.as_slice().iter().copied()).collect();
         let anywhere = Intervals::union(all).measured();
         let by_device = works.into_iter().map(|work| (work.device, work.kernels.measured())).collect();
-        Computing { by_device, anywhere }
+        ComputeBusy { by_device, anywhere }
     }
 
     /// On this device; on any for what runs on the host.
-    fn of(&self, device: Option<Option<i64>>) -> Option<&Measured> {
+    fn on_device(&self, device: Option<Option<i64>>) -> Option<&Measured> {
         match device {
             None => Some(&self.anywhere),
             Some(device) => self.by_device.get(&device),
@@ -241,7 +237,7 @@ fn recorded<'a>(args: Args<'a>, name: Option<&str>, side: Side) -> Option<Key<'a
     if said.is_none() && input.is_none() && output.is_none() {
         return None;
     }
-    let operation = Operation::of(said.or(name).unwrap_or_default());
+    let operation = Operation::from_name(said.or(name).unwrap_or_default());
     let dtype = args.text(Attr::CollectiveType);
     let elements = operation.message_elements(input, output);
     let bytes = elements.zip(dtype.and_then(element_bytes)).and_then(|(n, each)| n.checked_mul(each));
@@ -283,10 +279,10 @@ fn first_text(list: &str) -> &str {
 }
 
 fn nothing_said(name: &str, side: Side) -> Key<'static> {
-    Key { operation: Operation::of(name), side, dtype: None, group: None, ranks: None, bytes: None }
+    Key { operation: Operation::from_name(name), side, dtype: None, group: None, ranks: None, bytes: None }
 }
 
-fn row(key: &Key<'_>, mut sums: Sums) -> CollectiveRow {
+fn row(key: &Key<'_>, mut sums: CollectiveTotals) -> CollectiveRow {
     sums.durations.sort_unstable();
     let calls = sums.durations.len();
     let mean_ns = sums.total as f64 / calls.max(1) as f64;

@@ -44,9 +44,7 @@ pub struct CompiledRegion {
 /// An operator that ran without being compiled between compiled parts.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct EagerRow {
-    /// The operator.
     pub name: String,
-    /// How often.
     pub calls: u64,
     /// How often in a step.
     pub calls_per_step: f64,
@@ -61,11 +59,9 @@ pub struct EagerRow {
 /// A kernel that the compiler generated.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct GeneratedRow {
-    /// The kernel.
     pub kernel: String,
     /// The region that runs it, where known; with `backward` behind it in the backward pass.
     pub region: Option<String>,
-    /// What generated it.
     pub backend: Option<String>,
     /// Sizes chosen for it.
     pub config: Option<String>,
@@ -73,7 +69,6 @@ pub struct GeneratedRow {
     pub file: Option<String>,
     /// How often it ran.
     pub calls: u64,
-    /// Its device time.
     pub total_ns: i64,
     /// That of a call on average.
     pub mean_ns: f64,
@@ -84,11 +79,8 @@ pub struct GeneratedRow {
 /// A phase of the compiler.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CompilePhase {
-    /// Its name.
     pub phase: String,
-    /// How often.
     pub calls: u64,
-    /// Its time.
     pub total_ns: i64,
     /// Its time without phases inside of it.
     pub self_ns: i64,

@@ -11,7 +11,7 @@ use stepscope_model::{Attr, Input, SliceId, StrId, Trace, parse_shapes};
 use crate::names::shapes::texts;
 use crate::scope::definition::Definition;
 
-/// What the figures here mean.
+/// What the numbers here mean.
 pub const DEFINITIONS: &[Definition] = &[Definition {
     field: "flops",
     label: "FLOPs",
@@ -27,7 +27,6 @@ pub enum Formula {
     Product(usize, usize),
     /// A batch of matrix products; likewise.
     Batched(usize, usize),
-    /// A two-dimensional convolution.
     Conv2d,
     /// One operation for each element of the first input.
     Elementwise,
@@ -86,7 +85,7 @@ fn conv2d(input: &[i64], weight: &[i64], concrete: &[String]) -> Option<u64> {
     };
     let (stride, padding, dilation) = (pair(3)?, pair(4)?, pair(5)?);
     let groups: i64 = concrete.get(6)?.trim().parse().ok()?;
-    // Division towards zero, as integers do it: a window that does not fit is dropped.
+    // Division toward zero, as integers do it: a window that does not fit is dropped.
     let out = |size: i64, kernel: i64, stride: i64, padding: i64, dilation: i64| {
         let reach = dilation.checked_mul(kernel.checked_sub(1)?)?;
         let room = size.checked_add(padding.checked_mul(2)?)?.checked_sub(reach)?.checked_sub(1)?;
@@ -128,7 +127,7 @@ impl<'a> Flops<'a> {
     }
 
     /// The operations of one call; 0 where they cannot be told.
-    pub fn of(&mut self, id: SliceId, formula: Formula) -> u64 {
+    pub fn count_call(&mut self, id: SliceId, formula: Formula) -> u64 {
         let args = self.trace.args(id);
         let Some(dims) = args.text_id(Attr::InputShapes) else { return 0 };
         let text = |attr| args.text_id(attr).unwrap_or_default();

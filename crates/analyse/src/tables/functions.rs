@@ -25,18 +25,16 @@ pub use edges::{EdgeRow, callees, callers};
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AmountUnit {
-    /// Time.
     #[default]
     Nanoseconds,
     /// Samples, or whatever else the file counts.
     Samples,
-    /// Memory.
     Bytes,
 }
 
 impl AmountUnit {
     /// The unit of one of a profile's values.
-    pub fn of(unit: ValueUnit) -> AmountUnit {
+    pub fn from_unit(unit: ValueUnit) -> AmountUnit {
         match unit {
             ValueUnit::Plain => AmountUnit::Samples,
             ValueUnit::Nanoseconds => AmountUnit::Nanoseconds,
@@ -50,10 +48,8 @@ impl AmountUnit {
     }
 }
 
-/// One function.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct FunctionRow {
-    /// Its name.
     pub name: String,
     /// The file it is in; none for functions that are not Python's.
     pub file: Option<String>,
@@ -113,7 +109,6 @@ impl FunctionRow {
 pub struct Functions {
     /// A row each, the largest own amount first.
     pub rows: Vec<FunctionRow>,
-    /// What amounts are.
     pub unit: AmountUnit,
     /// The value they were taken from, by its name.
     pub value: String,
@@ -168,7 +163,7 @@ impl<'a> Names<'a> {
         self.frames.len()
     }
 
-    pub(crate) fn of(&self, frame: FrameId) -> FunctionId {
+    pub(crate) fn function_of(&self, frame: FrameId) -> FunctionId {
         self.of_frame[frame.index()]
     }
 
@@ -233,7 +228,7 @@ fn counted(profile: &Profile, names: &Names<'_>) -> Functions {
     // Samplers that write such files do not know.
     let known = calls > 0;
     let row = |row: &stepscope_model::CallRow| {
-        let function = names.of(row.frame);
+        let function = names.function_of(row.frame);
         let (file, line) = names.place(function);
         FunctionRow {
             name: names.name(function).to_owned(),
@@ -262,7 +257,7 @@ fn counted(profile: &Profile, names: &Names<'_>) -> Functions {
 
 fn stacked(profile: &Profile, names: &Names<'_>, value: usize) -> Functions {
     let kind = profile.values().get(value);
-    let unit = kind.map_or(AmountUnit::Samples, |kind| AmountUnit::of(kind.unit));
+    let unit = kind.map_or(AmountUnit::Samples, |kind| AmountUnit::from_unit(kind.unit));
     let tree = Tree::new(profile, names, value);
     let (own, totals) = tree.sums();
     let waits = |function: &usize| names.is_waiting(*function as FunctionId);
@@ -306,7 +301,7 @@ fn timed_lines(profile: &Profile, names: &Names<'_>) -> Functions {
     let mut rows = Vec::new();
     let total = profile.lines.iter().map(|line| line.ns.0).fold(0, i64::saturating_add);
     for of_function in profile.lines.chunk_by(|a, b| a.function == b.function) {
-        let function = names.of(of_function[0].function);
+        let function = names.function_of(of_function[0].function);
         let (file, line) = names.place(function);
         let sum = of_function.iter().map(|line| line.ns.0).fold(0, i64::saturating_add);
         rows.push(FunctionRow {

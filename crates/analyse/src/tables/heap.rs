@@ -22,11 +22,8 @@ const NO_PYTHON: &str = "<no Python>";
 /// Bytes and allocations of one line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct HeapLineRow {
-    /// The function.
     pub function: String,
-    /// The file.
     pub file: String,
-    /// The line.
     pub line: u32,
     /// Bytes alive at the peak.
     pub peak_bytes: i64,
@@ -40,9 +37,7 @@ pub struct HeapLineRow {
     pub live_count: i64,
     /// What was added to them in the later part of the run; none in one too short to say.
     pub growth_bytes: Option<i64>,
-    /// Bytes ever allocated.
     pub allocated_bytes: i64,
-    /// How often.
     pub allocations: i64,
 }
 
@@ -69,18 +64,14 @@ pub struct HeapStackRow {
     pub peak_count: i64,
     /// Bytes alive at the end.
     pub live_bytes: i64,
-    /// Bytes ever allocated.
     pub allocated_bytes: i64,
-    /// How often.
     pub allocations: i64,
 }
 
 /// What a line of a chosen function did to the memory of the process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LineMemoryRow {
-    /// The function.
     pub function: String,
-    /// The file.
     pub file: String,
     /// The line it starts at.
     pub function_line: u32,
@@ -114,7 +105,6 @@ pub struct HeapReport {
     pub lines: Vec<HeapLineRow>,
     /// What lines of chosen functions did.
     pub line_memory: Vec<LineMemoryRow>,
-    /// The facts.
     pub facts: HeapFacts,
 }
 
@@ -261,7 +251,6 @@ impl HeapReport {
         points.max_by_key(|&(bytes, at)| (bytes, std::cmp::Reverse(at)))
     }
 
-    /// Memory over time.
     pub fn curve(&self) -> Vec<MemoryPoint> {
         let point = |point: &stepscope_model::HeapPoint| MemoryPoint {
             at_ns: point.at.0,

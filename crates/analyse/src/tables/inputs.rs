@@ -7,7 +7,7 @@ use stepscope_model::{Attr, Kind, Order, SliceId, StrId, Trace};
 use crate::names::nearest::nearest;
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
-use crate::tables::ops::device::Attributed;
+use crate::tables::ops::device::DeviceTimes;
 use crate::tables::ops::names::Names;
 use crate::tables::ops::tree::HostTree;
 use crate::tables::ops::{Attribution, OpsQuery, StrayCalls};
@@ -77,7 +77,7 @@ pub fn calls_by_input<'a>(
     let mut names = Names::new(trace);
     let tree = HostTree::build(trace, &mut names, StrayCalls::OwnThread);
     let query = OpsQuery { attribution: Attribution::Launch, ..OpsQuery::default() };
-    let device = Attributed::new(trace, &tree, &mut names, &query);
+    let device = DeviceTimes::new(trace, &tree, &mut names, &query);
     let mut rows: HashMap<Key, [i64; 3], RandomState> = HashMap::default();
     let mut without = false;
     for &id in tree.order.iter().filter(|id| is_op(id)) {

@@ -1,6 +1,6 @@
 //! Kernels: which ones take the device's time, launched by which operator and in which form.
 //!
-//! Copies and fills have their own answer in [`crate::devices::copies`]. Figures the producer did not write (AMD's files
+//! Copies and fills have their own answer in [`crate::devices::copies`]. Numbers the producer did not write (AMD's files
 //! have no registers, blocks per SM or occupancy) are absent, never zero.
 
 mod rows;
@@ -22,18 +22,15 @@ pub struct KernelGroup {
     pub op: bool,
     /// Grid, block, registers and shared memory.
     pub launch: bool,
-    /// Device and stream.
     pub stream: bool,
 }
 
 impl KernelGroup {
-    /// By name alone.
     pub const NAME: KernelGroup = KernelGroup { op: false, launch: false, stream: false };
     /// By name, operator and form of launch.
     pub const LAUNCH: KernelGroup = KernelGroup { op: true, launch: true, stream: false };
 }
 
-/// The question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelsQuery {
     /// What makes a row.
@@ -46,7 +43,6 @@ pub struct KernelsQuery {
     pub attribution: Attribution,
 }
 
-/// One row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KernelRow {
     /// The name as the file has it; [`crate::names::kernel_name::short`] makes it readable.
@@ -100,7 +96,6 @@ pub struct KernelRow {
 /// The answer. Rows are ordered by total time, then calls, then name and the rest.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KernelsReport {
-    /// The kernels.
     pub rows: Vec<KernelRow>,
     /// Calls of all rows.
     pub calls: u64,
@@ -114,19 +109,16 @@ pub struct KernelsReport {
     pub unlinked_ns: i64,
 }
 
-/// Answers it.
 pub fn kernels(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     rows::report(trace, query)
 }
 
-/// The median.
 const P50: Definition = Definition {
     field: "p50_ns",
     label: "p50",
     text: "The median by nearest rank: the shortest duration of a call that at least half of the calls do not exceed.",
 };
 
-/// Almost all.
 const P95: Definition = Definition {
     field: "p95_ns",
     label: "p95",

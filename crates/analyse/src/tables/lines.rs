@@ -9,27 +9,20 @@ use stepscope_model::{LineIs, Order, Profile, StrId};
 use super::functions::{AmountUnit, Names, share};
 use crate::scope::definition::Definition;
 
-/// One line.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "TimedLine")]
 pub struct LineRow {
     /// The function it is in.
     pub function: String,
-    /// The file.
     pub file: Option<String>,
     /// The line the function starts at, where that is known.
     pub function_line: Option<u32>,
-    /// The line.
     pub line: u32,
     /// How often it ran.
     pub hits: Option<u64>,
-    /// Time in it.
     pub time_ns: Option<i64>,
-    /// Samples in it.
     pub samples: Option<i64>,
-    /// Memory of it.
     pub bytes: Option<i64>,
-    /// Time per hit.
     pub per_hit_ns: Option<f64>,
     /// Its share of its function.
     pub share: f64,
@@ -47,9 +40,7 @@ impl LineRow {
 /// The lines of a profile, those of a function together and rising.
 #[derive(Clone, Debug, Default)]
 pub struct Lines {
-    /// A row each.
     pub rows: Vec<LineRow>,
-    /// What amounts are.
     pub unit: AmountUnit,
     /// The sum over all lines.
     pub total: i64,
@@ -69,7 +60,7 @@ fn timed(profile: &Profile) -> Lines {
     let all = profile.lines.iter().map(|line| line.ns.0).fold(0, i64::saturating_add);
     let mut rows = Vec::with_capacity(profile.lines.len());
     for of_function in profile.lines.chunk_by(|a, b| a.function == b.function) {
-        let function = names.of(of_function[0].function);
+        let function = names.function_of(of_function[0].function);
         let total = of_function.iter().map(|line| line.ns.0).fold(0, i64::saturating_add);
         let (file, function_line) = names.place(function);
         let first = rows.len();
@@ -92,7 +83,7 @@ fn timed(profile: &Profile) -> Lines {
 
 /// Own weight by line: that of the stacks whose innermost frame is at it. Only where frames say where they were.
 fn sampled(profile: &Profile, value: usize) -> Lines {
-    let unit = profile.values().get(value).map_or(AmountUnit::Samples, |kind| AmountUnit::of(kind.unit));
+    let unit = profile.values().get(value).map_or(AmountUnit::Samples, |kind| AmountUnit::from_unit(kind.unit));
     if profile.line_is == LineIs::Start {
         return Lines { unit, ..Lines::default() };
     }
@@ -101,7 +92,7 @@ fn sampled(profile: &Profile, value: usize) -> Lines {
     let mut of_function: HashMap<(StrId, StrId), i64, RandomState> = HashMap::default();
     for sample in profile.samples().iter() {
         let Some((_, frame)) = profile.stacks.pop(sample.stack) else { continue };
-        if names.is_waiting(names.of(frame)) {
+        if names.is_waiting(names.function_of(frame)) {
             continue;
         }
         let frame = profile.stacks.get(frame);

@@ -3,7 +3,7 @@
 //! A node is a path of module instances (`GPT_0/Block_1/Linear_4`), found by containment on the thread's call
 //! tree. Device work belongs to the module around the call that launched it. Backward work runs on another
 //! thread without any module around it; it is brought home through forward-to-backward links and kept in
-//! figures of its own, never mixed with forward time. What belongs to no module is in the ledger.
+//! numbers of its own, never mixed with forward time. What belongs to no module is in the ledger.
 
 mod tree;
 mod walk;
@@ -70,11 +70,9 @@ pub struct Module {
 
 /// Where all device time went; the four parts add up to `device_ns`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "ModulesLedger")]
-pub struct Ledger {
+pub struct ModulesLedger {
     /// Sum of the durations of all device work.
     pub device_ns: i64,
-    /// Under a module.
     pub forward_device_ns: i64,
     /// Under the backward operator of a module's operator.
     pub backward_device_ns: i64,
@@ -86,24 +84,23 @@ pub struct Ledger {
     pub misnested: u64,
 }
 
-/// The answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Report {
+pub struct ModulesReport {
     /// How the modules were found.
     pub origin: Origin,
-    /// The tree as a list: a module stands after the one around it; neighbours in order of first call.
+    /// The tree as a list: a module stands after the one around it; neighbors in order of first call.
     pub modules: Vec<Module>,
     /// Where all device time went.
-    pub ledger: Ledger,
+    pub ledger: ModulesLedger,
 }
 
 /// Which module every host slice belongs to.
-pub(crate) struct Homes(walk::Found);
+pub(crate) struct Homes(walk::ModulesOfSlices);
 
 impl Homes {
     /// Looks at a whole trace.
     pub(crate) fn new(trace: &Trace) -> Homes {
-        Homes(walk::Found::all(trace))
+        Homes(walk::ModulesOfSlices::in_trace(trace))
     }
 
     /// The number of a host slice's module, and whether the slice is of its backward pass.
@@ -118,7 +115,7 @@ impl Homes {
 }
 
 /// Answers which module costs what.
-pub fn analyse(trace: &Trace, selection: &Selection) -> Report {
+pub fn analyze(trace: &Trace, selection: &Selection) -> ModulesReport {
     walk::report(trace, selection)
 }
 

@@ -31,7 +31,6 @@ use crate::scope::selection::Selection;
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OpGroup {
-    /// The name.
     #[default]
     Name,
     /// The name and the shapes of all inputs, a list of tensors counting as `[]`: PyTorch's rule.
@@ -64,11 +63,9 @@ pub enum StrayCalls {
     /// thread did meanwhile, down to self times below zero.
     #[default]
     MainThread,
-    /// Its own.
     OwnThread,
 }
 
-/// The question.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpsQuery {
     /// What makes a row.
@@ -85,27 +82,19 @@ pub struct OpsQuery {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OpKind {
-    /// An operator.
     Op,
-    /// A named range.
     Annotation,
-    /// A runtime call.
     Runtime,
-    /// A driver call.
     Driver,
     /// The profiler's own time.
     Overhead,
-    /// A kernel.
     Kernel,
-    /// A copy.
     Memcpy,
-    /// A fill.
     Memset,
     /// Allocations outside of everything else.
     Memory,
 }
 
-/// One row.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OpRow {
     /// The name; steps share `ProfilerStep*`.
@@ -163,19 +152,17 @@ pub struct OpRow {
 /// The answer. Rows are ordered by device self time, then host self time, then name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct OpsReport {
-    /// Operators.
     pub ops: Vec<OpRow>,
-    /// Named ranges.
     pub annotations: Vec<OpRow>,
     /// Runtime and driver calls, and the profiler's own pauses.
     pub calls: Vec<OpRow>,
-    /// Kernels, copies and fills by name.
+    /// Kernels, copies and memsets by name.
     pub device: Vec<OpRow>,
     /// Allocations at moments at which nothing above ran.
     pub memory_outside: Option<OpRow>,
     /// Host self time of operators, ranges, calls and pauses together.
     pub total_host_self_ns: i64,
-    /// Device time of all kernels, copies and fills, each once. The next four add up to it.
+    /// Device time of all kernels, copies and memsets, each once. The next four add up to it.
     pub total_device_self_ns: i64,
     /// Of that, in the operators' self times.
     pub device_time_in_ops_ns: i64,
@@ -194,7 +181,6 @@ pub struct OpsReport {
     pub folded_calls: u64,
 }
 
-/// Answers it.
 pub fn ops(trace: &Trace, query: &OpsQuery) -> OpsReport {
     rows::report(trace, query)
 }

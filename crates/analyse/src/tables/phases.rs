@@ -24,7 +24,6 @@ use phase::Phases;
 /// One kind of work in every phase.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PhaseRow {
-    /// The kind.
     pub category: Category,
     /// Kernels, copies and memsets.
     pub calls: u64,
@@ -63,7 +62,7 @@ impl PhaseRow {
     }
 
     /// Device time in a phase.
-    pub fn of(&self, phase: Phase) -> i64 {
+    pub fn time_in(&self, phase: Phase) -> i64 {
         match phase {
             Phase::Forward => self.forward_ns,
             Phase::Backward => self.backward_ns,
@@ -89,8 +88,7 @@ impl PhaseRow {
 
 /// All device time of the selection, and the steps it is divided by.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "PhaseTotals")]
-pub struct Totals {
+pub struct PhaseTotals {
     /// Summed over the rows.
     pub total_device_ns: i64,
     /// Launched outside of the steps; in no row.
@@ -101,23 +99,26 @@ pub struct Totals {
 
 /// The answer: a row for each kind of work that there is, by falling device time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "PhasesReport")]
-pub struct Report {
-    /// The rows.
+pub struct PhasesReport {
     pub phases: Vec<PhaseRow>,
-    /// The sums.
-    pub totals: Totals,
+    pub totals: PhaseTotals,
 }
 
 /// Divides the device time of the steps, of one device or of all.
-pub fn phases(trace: &Trace, host: &HostTime, tree: &CallTree, steps: &Steps, device: Option<i64>) -> Report {
+pub fn phases(
+    trace: &Trace,
+    host: &HostTime,
+    tree: &CallTree,
+    steps: &Steps,
+    device: Option<i64>,
+) -> PhasesReport {
     let slices = trace.slices();
     let in_steps = Selection { device, ..steps.selected() };
     let everything = Selection { ranges: None, device };
     let phases = Phases::new(trace, host, tree);
     let mut categories = Categories::new(trace, tree);
     let mut rows: Vec<PhaseRow> = Category::ALL.map(PhaseRow::new).to_vec();
-    let mut totals = Totals { total_device_ns: 0, outside_steps_ns: 0, steps: steps.steps.len() as u64 };
+    let mut totals = PhaseTotals { total_device_ns: 0, outside_steps_ns: 0, steps: steps.steps.len() as u64 };
     for work in slices.ids().filter(|&id| slices.kind(id).is_device_work()) {
         if !everything.contains(trace, work) {
             continue;
@@ -128,7 +129,7 @@ pub fn phases(trace: &Trace, host: &HostTime, tree: &CallTree, steps: &Steps, de
             continue;
         }
         totals.total_device_ns = totals.total_device_ns.saturating_add(ns);
-        rows[categories.of(work) as usize].add(phases.of(trace, host, work), ns);
+        rows[categories.category_of(work) as usize].add(phases.phase_of(trace, host, work), ns);
     }
     rows.retain(|row| row.calls > 0);
     for row in &mut rows {
@@ -136,19 +137,19 @@ pub fn phases(trace: &Trace, host: &HostTime, tree: &CallTree, steps: &Steps, de
         row.share = (totals.total_device_ns > 0).then(|| row.total_ns as f64 / totals.total_device_ns as f64);
     }
     rows.order_by_key(|row| (std::cmp::Reverse(row.total_ns), row.category));
-    Report { phases: rows, totals }
+    PhasesReport { phases: rows, totals }
 }
 
 /// What a name says.
-type Says = fn(&str) -> Option<Category>;
+type CategoryRule = fn(&str) -> Option<Category>;
 
 /// What kind of work each piece is.
 pub(crate) struct Categories<'a> {
     trace: &'a Trace,
     tree: &'a CallTree,
-    operators: ByName<'a, Option<Category>, Says>,
-    kernels: ByName<'a, Option<Category>, Says>,
-    others: ByName<'a, Option<Category>, Says>,
+    operators: ByName<'a, Option<Category>, CategoryRule>,
+    kernels: ByName<'a, Option<Category>, CategoryRule>,
+    others: ByName<'a, Option<Category>, CategoryRule>,
 }
 
 impl<'a> Categories<'a> {
@@ -156,14 +157,14 @@ impl<'a> Categories<'a> {
         Categories {
             trace,
             tree,
-            operators: ByName::new(trace, of_operator as Says),
-            kernels: ByName::new(trace, of_kernel as Says),
-            others: ByName::new(trace, of_other_operator as Says),
+            operators: ByName::new(trace, of_operator as CategoryRule),
+            kernels: ByName::new(trace, of_kernel as CategoryRule),
+            others: ByName::new(trace, of_other_operator as CategoryRule),
         }
     }
 
     /// The kind of a piece of device work.
-    pub(crate) fn of(&mut self, work: SliceId) -> Category {
+    pub(crate) fn category_of(&mut self, work: SliceId) -> Category {
         let (slices, links) = (self.trace.slices(), self.trace.links());
         match slices.kind(work) {
             Kind::Memset => return Category::Memset,

@@ -10,9 +10,7 @@ use crate::scope::definition::Definition;
 /// What a profile holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProfileInfo {
-    /// Weighted stacks.
     pub sampled_stacks: u64,
-    /// Different stacks.
     pub different_stacks: u64,
     /// Functions that are named.
     pub named_functions: u64,

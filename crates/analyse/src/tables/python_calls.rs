@@ -8,12 +8,11 @@ use std::borrow::Cow;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{
-    Attr, CallRow, Caller, Domain, Frame, FrameId, Kind, LaneId, LineIs, LineRow, Ns, Profile, Sample, SliceId,
-    StackId, StrId, Trace, ValueKind, ValueUnit,
+    Attr, CallRow, Caller, Domain, Frame, FrameId, Kind, LaneId, LineIs, LineRow, Ns, Profile, SAMPLES_OF,
+    Sample, SliceId, StackId, StrId, Trace, ValueKind, ValueUnit,
 };
 
 use crate::names::python_frame::{PythonFrame, python_frame};
-use crate::threads::sampled::SAMPLES_OF;
 
 /// The category of py-spy's traces, which are sampled too.
 const PY_SPY: &str = "py-spy";
@@ -33,13 +32,13 @@ pub fn python_calls(trace: &Trace) -> Option<Profile> {
     let sampled = |lane: &LaneId| is_sampled(trace, *lane);
     // Recorded calls say more than samples of the same threads do.
     let counted = lanes.iter().any(|lane| !sampled(lane));
-    let mut making = Making {
+    let mut making = ProfileBuilder {
         trace,
         profile: Profile::new(vec![ValueKind { name: "time".to_owned(), unit: ValueUnit::Nanoseconds }]),
         frames: HashMap::default(),
         own: HashMap::default(),
         lines: HashMap::default(),
-        calls: counted.then(Calls::default),
+        calls: counted.then(CallTable::default),
     };
     making.profile.line_is = LineIs::Start;
     making.profile.source = trace.meta().source.clone();
@@ -78,7 +77,7 @@ fn thread(trace: &Trace, first: LaneId, lane: LaneId) -> Cow<'_, str> {
     }
 }
 
-struct Making<'a> {
+struct ProfileBuilder<'a> {
     trace: &'a Trace,
     profile: Profile,
     frames: HashMap<StrId, FrameId, RandomState>,
@@ -86,7 +85,7 @@ struct Making<'a> {
     own: HashMap<StackId, Ns, RandomState>,
     /// A sampled function's own time by line.
     lines: HashMap<(FrameId, u32), Ns, RandomState>,
-    calls: Option<Calls>,
+    calls: Option<CallTable>,
 }
 
 /// The lines of a function together and rising, the function with the most time first.
@@ -103,7 +102,7 @@ fn rows_of_lines(lines: HashMap<(FrameId, u32), Ns, RandomState>) -> Vec<LineRow
 }
 
 /// A function that has begun.
-struct Open {
+struct OpenCall {
     slice: SliceId,
     frame: FrameId,
     stack: StackId,
@@ -112,12 +111,12 @@ struct Open {
     profiler: bool,
 }
 
-impl Making<'_> {
+impl ProfileBuilder<'_> {
     fn lane(&mut self, first: LaneId, lane: LaneId) {
         let slices = self.trace.slices();
         let part = self.profile.parts.len();
         self.profile.parts.push(thread(self.trace, first, lane).into_owned());
-        let mut open: Vec<Open> = Vec::new();
+        let mut open: Vec<OpenCall> = Vec::new();
         let mut now = Ns::MIN;
         self.own.clear();
         for slice in slices.of_lane(lane) {
@@ -147,7 +146,7 @@ impl Making<'_> {
             if let Some(calls) = &mut self.calls {
                 calls.begin(frame, open.last().map(|open| open.frame));
             }
-            open.push(Open { slice, frame, stack, own: Ns::ZERO, profiler });
+            open.push(OpenCall { slice, frame, stack, own: Ns::ZERO, profiler });
         }
         self.close(&mut open, &mut now, Ns::MAX);
         let mut own: Vec<(StackId, Ns)> = self.own.drain().filter(|(_, own)| *own > Ns::ZERO).collect();
@@ -158,7 +157,7 @@ impl Making<'_> {
     }
 
     /// Ends the functions that end by then; each gets the time since, as it was the innermost.
-    fn close(&mut self, open: &mut Vec<Open>, now: &mut Ns, until: Ns) {
+    fn close(&mut self, open: &mut Vec<OpenCall>, now: &mut Ns, until: Ns) {
         let slices = self.trace.slices();
         while let Some(inner) = open.last_mut()
             && slices.end(inner.slice) <= until
@@ -223,7 +222,7 @@ fn is_owner(name: &str) -> bool {
 
 /// Functions and who called them, as they are met.
 #[derive(Default)]
-struct Calls {
+struct CallTable {
     rows: Vec<CallRow>,
     places: HashMap<FrameId, usize, RandomState>,
     /// Where a caller stands among those of a function.
@@ -233,7 +232,7 @@ struct Calls {
     open_by: HashMap<(FrameId, FrameId), u64, RandomState>,
 }
 
-impl Calls {
+impl CallTable {
     fn row(&mut self, frame: FrameId) -> usize {
         let rows = &mut self.rows;
         *self.places.entry(frame).or_insert_with(|| {

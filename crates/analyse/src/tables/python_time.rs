@@ -15,31 +15,28 @@ use crate::names::python_frame::WAITING;
 /// Callers that are walked up to find one of the program's own.
 const MAX_CALLERS: usize = 100;
 /// What Python calls the thread that a program begins with.
-const MAIN: &str = "MainThread";
+const MAIN_THREAD: &str = "MainThread";
 /// Stands for no frame.
 const NONE: u32 = u32::MAX;
 
 /// A function of the program, and how much it asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// The function's name.
+pub struct FunctionAmount {
     pub name: String,
-    /// Its file.
     pub file: String,
     /// The line: where the call is if the profile says, else where the function starts; 0 if neither is known.
     pub line: u32,
-    /// How much.
     pub amount: i64,
 }
 
-impl Place {
+impl FunctionAmount {
     /// As traces write frames: `train.py(12): load`.
     pub fn frame(&self) -> String {
         format!("{}({}): {}", self.file, self.line, self.name)
     }
 
     /// As sentences do: `load (train.py:12)`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let file = self.file.rsplit(['/', '\\']).next().unwrap_or_default();
         match self.line {
             0 => format!("{} ({file})", self.name),
@@ -50,13 +47,13 @@ impl Place {
 
 /// What some functions took.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Spent {
+pub struct FunctionsTotal {
     /// How much, in the profile's unit.
     pub amount: i64,
     /// The same as a share of the whole.
     pub share: f64,
     /// Who asked for it, the largest first.
-    pub places: Vec<Place>,
+    pub places: Vec<FunctionAmount>,
     /// The functions that were entered, with how much each took, the largest first.
     pub entered: Vec<(String, i64)>,
     /// How often they were entered from elsewhere, where calls were counted.
@@ -84,9 +81,8 @@ pub struct PythonTime<'a> {
     main: usize,
 }
 
-/// Which samples count.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Count {
+pub enum SampleFilter {
     /// Those in which the thread did not wait.
     Busy,
     /// Those in which the main thread waited.
@@ -135,13 +131,12 @@ impl<'a> PythonTime<'a> {
                 up[row.frame.index()] = caller.frame.index() as u32;
             }
         }
-        let named = profile.parts.iter().position(|part| part.contains(MAIN));
+        let named = profile.parts.iter().position(|part| part.contains(MAIN_THREAD));
         let longest = || (0..parts.len()).max_by_key(|&at| (parts[at], std::cmp::Reverse(at)));
         let main = named.or_else(longest).unwrap_or(0);
         (whole > 0).then_some(PythonTime { profile, value, unit, own, parts, whole, busy, up, main })
     }
 
-    /// The profile.
     pub fn profile(&self) -> &'a Profile {
         self.profile
     }
@@ -169,10 +164,10 @@ impl<'a> PythonTime<'a> {
     }
 
     /// The place of a frame.
-    pub fn place(&self, frame: FrameId, amount: i64) -> Place {
+    pub fn place(&self, frame: FrameId, amount: i64) -> FunctionAmount {
         let Function { name, file } = self.function(frame);
         let line = self.profile.stacks.get(frame).line;
-        Place { name: name.to_owned(), file: file.to_owned(), line, amount }
+        FunctionAmount { name: name.to_owned(), file: file.to_owned(), line, amount }
     }
 
     /// Whether the profile says which threads wait.
@@ -195,17 +190,17 @@ impl<'a> PythonTime<'a> {
     }
 
     /// What the functions that are meant took; none if nothing.
-    pub fn spent(&self, is_meant: impl Fn(Function<'a>) -> bool) -> Option<Spent> {
-        self.counted(Count::Busy, is_meant, |_| false)
+    pub fn spent(&self, is_meant: impl Fn(Function<'a>) -> bool) -> Option<FunctionsTotal> {
+        self.counted(SampleFilter::Busy, is_meant, |_| false)
     }
 
     /// The same of these samples only, and of no stack that holds one of the functions that are not meant.
     pub fn counted(
         &self,
-        count: Count,
+        count: SampleFilter,
         is_meant: impl Fn(Function<'a>) -> bool,
         is_not: impl Fn(Function<'a>) -> bool,
-    ) -> Option<Spent> {
+    ) -> Option<FunctionsTotal> {
         let stacks = &self.profile.stacks;
         let meant: Vec<bool> = stacks.frames().map(|(id, _)| is_meant(self.function(id))).collect();
         let not: Vec<bool> = stacks.frames().map(|(id, _)| is_not(self.function(id))).collect();
@@ -222,7 +217,7 @@ impl<'a> PythonTime<'a> {
         (spent.amount > 0).then_some(spent)
     }
 
-    fn by_stacks(&self, meant: &[bool], not: &[bool], count: Count) -> Spent {
+    fn by_stacks(&self, meant: &[bool], not: &[bool], count: SampleFilter) -> FunctionsTotal {
         let stacks = &self.profile.stacks;
         // By stack: the frame in which the first of the functions was entered, and the program's frame around it.
         let mut entered = vec![NONE; stacks.len()];
@@ -248,9 +243,9 @@ impl<'a> PythonTime<'a> {
             let at = sample.stack.index();
             let waits = stacks.pop(sample.stack).is_some_and(|(_, frame)| stacks.name(frame) == WAITING);
             let counts = match count {
-                Count::Busy => !waits,
-                Count::Waiting => waits && sample.part == self.main,
-                Count::Main => sample.part == self.main,
+                SampleFilter::Busy => !waits,
+                SampleFilter::Waiting => waits && sample.part == self.main,
+                SampleFilter::Main => sample.part == self.main,
             };
             if entered[at] == NONE || left_out[at] || !counts {
                 continue;
@@ -271,7 +266,7 @@ impl<'a> PythonTime<'a> {
         self.sorted(amount, places, functions)
     }
 
-    fn by_calls(&self, meant: &[bool], not: &[bool]) -> Spent {
+    fn by_calls(&self, meant: &[bool], not: &[bool]) -> FunctionsTotal {
         let mut amount = 0i64;
         let frames: Vec<FrameId> = self.profile.stacks.frames().map(|(id, _)| id).collect();
         let mut places: BTreeMap<FrameId, i64> = BTreeMap::new();
@@ -298,7 +293,12 @@ impl<'a> PythonTime<'a> {
         self.sorted(amount.min(self.whole), places, functions)
     }
 
-    fn sorted(&self, amount: i64, mut places: Vec<Place>, functions: BTreeMap<&str, i64>) -> Spent {
+    fn sorted(
+        &self,
+        amount: i64,
+        mut places: Vec<FunctionAmount>,
+        functions: BTreeMap<&str, i64>,
+    ) -> FunctionsTotal {
         places.retain(|place| place.amount > 0);
         places.order_by(|a, b| {
             b.amount.cmp(&a.amount).then_with(|| (&a.file, a.line, &a.name).cmp(&(&b.file, b.line, &b.name)))
@@ -306,7 +306,7 @@ impl<'a> PythonTime<'a> {
         let mut entered: Vec<(String, i64)> =
             functions.into_iter().map(|(name, sum)| (name.to_owned(), sum)).collect();
         entered.order_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
-        Spent { amount, share: amount as f64 / self.whole as f64, places, entered, calls: None }
+        FunctionsTotal { amount, share: amount as f64 / self.whole as f64, places, entered, calls: None }
     }
 
     /// The program's function that called this one most, directly or through others.

@@ -26,7 +26,6 @@ use find::{Owner, Ranges};
 /// All ranges of one name.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct RegionRow {
-    /// The name.
     pub name: String,
     /// Calls that began in the selection.
     pub calls: u64,
@@ -50,9 +49,7 @@ pub struct RegionRow {
 
 /// Where all device time went; the three parts add up to it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "RegionsLedger")]
-pub struct Ledger {
-    /// All of it.
+pub struct RegionsLedger {
     pub total_device_ns: i64,
     /// Owned by a range.
     pub in_regions_ns: i64,
@@ -66,14 +63,12 @@ pub struct Ledger {
 
 /// The answer; rows by falling device time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct Report {
-    /// The rows.
+pub struct RegionsReport {
     pub regions: Vec<RegionRow>,
     /// Where all device time went.
-    pub ledger: Ledger,
+    pub ledger: RegionsLedger,
 }
 
-/// What is asked.
 pub struct Query<'a> {
     /// Which part of the trace counts.
     pub selection: &'a Selection,
@@ -84,15 +79,15 @@ pub struct Query<'a> {
 }
 
 /// Nanoseconds of device time: all, of the steps, and of the backward pass of forward operators.
-type Sums = [i64; 3];
+type RegionDeviceNs = [i64; 3];
 
 /// Answers which range costs what.
-pub fn regions(trace: &Trace, host: &HostTime, tree: &CallTree, query: &Query<'_>) -> Report {
+pub fn regions(trace: &Trace, host: &HostTime, tree: &CallTree, query: &Query<'_>) -> RegionsReport {
     let ranges = Ranges::find(trace, host, tree);
     let in_steps = query.steps.selected();
     let slices = trace.slices();
-    let mut own: Vec<Sums> = vec![[0; 3]; ranges.len()];
-    let mut ledger = Ledger::default();
+    let mut own: Vec<RegionDeviceNs> = vec![[0; 3]; ranges.len()];
+    let mut ledger = RegionsLedger::default();
     for work in slices.ids().filter(|&id| slices.kind(id).is_device_work()) {
         if !query.selection.contains(trace, work) {
             continue;
@@ -119,16 +114,16 @@ pub fn regions(trace: &Trace, host: &HostTime, tree: &CallTree, query: &Query<'_
         }
     }
     let rows = rows(trace, &ranges, own, query, &in_steps, &ledger);
-    Report { regions: rows, ledger }
+    RegionsReport { regions: rows, ledger }
 }
 
 fn rows(
     trace: &Trace,
     ranges: &Ranges,
-    own: Vec<Sums>,
+    own: Vec<RegionDeviceNs>,
     query: &Query<'_>,
     in_steps: &Selection,
-    ledger: &Ledger,
+    ledger: &RegionsLedger,
 ) -> Vec<RegionRow> {
     let slices = trace.slices();
     let mut total = own.clone();

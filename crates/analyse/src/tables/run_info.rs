@@ -13,10 +13,10 @@ use crate::names::ranges::step_number;
 
 pub use definitions::DEFINITIONS;
 pub use lanes::LaneInfo;
-pub use report::{CategoryInfo, DeviceInfo, Ledger, NoteInfo, RecordingInfo, Report};
+pub use report::{CategoryInfo, DeviceInfo, EventsLedger, NoteInfo, RecordingInfo, RunInfo};
 
 /// Answers what this trace is.
-pub fn analyse(trace: &Trace) -> Report {
+pub fn analyze(trace: &Trace) -> RunInfo {
     let meta = trace.meta();
     let slices = trace.slices();
     let of_kind = |wanted: Kind| slices.ids().filter(move |&id| slices.kind(id) == wanted);
@@ -32,7 +32,7 @@ pub fn analyse(trace: &Trace) -> Report {
     let lanes = lanes::list(trace);
     let held = trace.events();
     let heap_bytes = trace.heap_bytes() as u64;
-    Report {
+    RunInfo {
         path: meta.source.path.clone(),
         format: meta.source.format.clone(),
         stored_bytes: meta.source.stored_bytes,
@@ -117,14 +117,14 @@ fn versions(trace: &Trace) -> Vec<(String, String)> {
 }
 
 /// What stands for the name of a device that the producer described without one.
-const UNNAMED: &str = "unnamed device";
+const UNNAMED_DEVICE: &str = "unnamed device";
 
 fn device(device: &stepscope_model::Device) -> DeviceInfo {
     let capability = device.compute_major.zip(device.compute_minor);
     DeviceInfo {
         index: device.index,
         name: match device.name.trim() {
-            "" => UNNAMED.to_owned(),
+            "" => UNNAMED_DEVICE.to_owned(),
             name => name.to_owned(),
         },
         total_memory_bytes: device.total_memory_bytes,
@@ -187,12 +187,12 @@ fn notes(trace: &Trace) -> Vec<NoteInfo> {
     trace.notes().iter().map(info).collect()
 }
 
-fn ledger(trace: &Trace) -> Ledger {
+fn ledger(trace: &Trace) -> EventsLedger {
     let meta = trace.meta();
     let (slices, points, flows) = (trace.slices().len(), trace.events_without_length(), trace.flows().len());
     let kept = trace.events() as u64;
     let parts = kept.saturating_add(meta.joined_pairs).saturating_add(meta.events_set_aside);
-    Ledger {
+    EventsLedger {
         events_in_file: meta.events_in_file,
         slices: slices as u64,
         joined_pairs: meta.joined_pairs,

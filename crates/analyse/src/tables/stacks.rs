@@ -6,7 +6,7 @@
 //! overlap without nesting.
 
 mod fold;
-mod of_profile;
+mod profile_stacks;
 pub(crate) mod tree;
 
 use std::borrow::Cow;
@@ -19,7 +19,7 @@ use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
 
 pub use fold::Stacks;
-pub use of_profile::{FOLDED_DEFINITIONS, FoldedRow, frame_text, profile_stacks};
+pub use profile_stacks::{FOLDED_DEFINITIONS, FoldedRow, frame_text, profile_stacks};
 
 /// Which time a stack is worth.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
@@ -35,15 +35,12 @@ pub enum Weight {
 /// What to put on the stacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Which time.
     pub weight: Weight,
     /// Whose time counts. Frames around it show even when they began outside.
     pub selection: Selection,
     /// Begin each stack with its thread's name.
     pub threads: bool,
-    /// Show Python calls.
     pub python: bool,
-    /// Show annotations.
     pub annotations: bool,
     /// Show runtime and driver calls.
     pub runtime: bool,
@@ -72,11 +69,8 @@ impl Default for Options {
 /// One frame of a stack.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Frame {
-    /// A host thread.
     Thread(LaneId),
-    /// A slice's name.
     Name(StrId),
-    /// All numbered steps.
     Steps,
     /// Stands for the missing host side of device work without a known launch.
     Unlinked,
@@ -103,21 +97,17 @@ impl Frame {
     }
 }
 
-/// One stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Row {
     /// Frames from the outermost to the leaf, joined by `;`.
     pub stack: String,
-    /// Its time.
     pub value_ns: i64,
     /// How many slices gave time to it.
     pub count: u64,
 }
 
-/// The answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Report {
-    /// Which time.
+pub struct StacksReport {
     pub weight: Weight,
     /// Sum of all values.
     pub total_ns: i64,
@@ -128,7 +118,7 @@ pub struct Report {
 }
 
 /// Answers what was on the stack and for how much time.
-pub fn analyse(trace: &Trace, options: &Options) -> Report {
+pub fn analyze(trace: &Trace, options: &Options) -> StacksReport {
     Stacks::build(trace, options).report(trace)
 }
 

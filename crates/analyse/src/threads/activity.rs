@@ -38,7 +38,6 @@ pub enum Activity {
     Compilation,
     /// Done once: creating a context, loading code onto a device, setting up a library.
     FirstUse,
-    /// Python's garbage collector.
     GarbageCollection,
     /// The profiler's own pauses.
     Profiler,
@@ -190,7 +189,7 @@ impl<'a> Activities<'a> {
     }
 
     /// What a thread does in this slice, called from within that activity.
-    pub(crate) fn of(&mut self, id: SliceId, caller: Option<Activity>) -> Activity {
+    pub(crate) fn activity_of(&mut self, id: SliceId, caller: Option<Activity>) -> Activity {
         let name = self.trace.slices().name(id);
         if let Some(caller) = caller.filter(|a| a.holds_its_children())
             // A function that was traced when it was called runs after all.

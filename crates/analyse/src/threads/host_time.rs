@@ -19,7 +19,7 @@ use crate::names::comm::is_comm_range;
 use crate::names::framework::{is_fetching_thread, is_input_thread};
 use crate::names::ranges::{is_backward_node, step_number};
 use crate::threads::activity::{Activities, Activity};
-use crate::threads::told_by_device;
+use crate::threads::device_backpressure;
 
 pub use crate::threads::segment::Segment;
 
@@ -38,10 +38,10 @@ pub struct HostTime {
     /// What the threads of `backward` are, where they are not those of PyTorch's backward pass.
     workers: Option<Workers>,
     /// Runtime calls that stand on another lane than their operator, with the operator's.
-    homes: Arc<Homes>,
+    homes: Arc<HomeLanes>,
 }
 
-type Homes = HashMap<SliceId, LaneId, RandomState>;
+type HomeLanes = HashMap<SliceId, LaneId, RandomState>;
 
 impl HostTime {
     /// Cuts the time of all host threads.
@@ -61,13 +61,13 @@ impl HostTime {
             }
             ranges.push(from..segments.len());
         }
-        let (segments, ranges) = told_by_device::retell(trace, segments, ranges);
+        let (segments, ranges) = device_backpressure::correct_segments(trace, segments, ranges);
         (host.segments, host.ranges) = (Arc::new(segments), Arc::new(ranges));
         let (main, backward) = match trace.meta().framework {
             Some(_) => with_workers(trace),
             None => roles(trace),
         };
-        host.workers = trace.meta().framework.as_ref().map(|_| Workers::of(trace));
+        host.workers = trace.meta().framework.as_ref().map(|_| Workers::in_trace(trace));
         (host.main, host.backward) = (main, Arc::new(backward));
         host.overlay_communication(trace);
         host.relay = Arc::new(host.relay());
@@ -141,7 +141,6 @@ impl HostTime {
         &self.backward
     }
 
-    /// All threads' segments.
     pub(crate) fn segments(&self) -> Arc<Vec<Segment>> {
         self.segments.clone()
     }
@@ -231,7 +230,7 @@ impl HostTime {
         let beside = self.first_of_backward();
         let mut relay = Vec::with_capacity(self.segments.len());
         let mut next = 0;
-        for own in self.of_lane(main) {
+        for own in &self.with_its_workers(main, &beside) {
             let waits =
                 matches!(own.activity, Activity::Runtime | Activity::Synchronization) && self.workers.is_some();
             if !waits && !matches!(own.activity, Activity::Python | Activity::Unrecorded) {
@@ -253,6 +252,18 @@ impl HostTime {
             }
         }
         relay
+    }
+
+    /// The main thread's segments, and nothing recorded before and after them as long as others work: a program that is
+    /// done launching waits for what it launched.
+    fn with_its_workers(&self, main: LaneId, beside: &[Segment]) -> Vec<Segment> {
+        let own = self.of_lane(main);
+        let nothing = |start, end| Segment { start, end, slice: None, activity: Activity::Unrecorded };
+        let before = beside.first().zip(own.first()).filter(|(other, own)| other.start < own.start);
+        let after = beside.last().zip(own.last()).filter(|(other, own)| other.end > own.end);
+        let before = before.map(|(other, own)| nothing(other.start, own.start));
+        let after = after.map(|(other, own)| nothing(own.end, other.end));
+        before.into_iter().chain(own.iter().copied()).chain(after).collect()
     }
 
     /// What the first of the backward threads with anything recorded did, in order of time and without overlap.
@@ -332,7 +343,7 @@ fn split_at(segment: Segment, ranges: &[(Ns, Ns, SliceId)], into: &mut Vec<Segme
     rest(at, segment.end, segment.slice, segment.activity);
 }
 
-struct Open {
+struct OpenSlice {
     end: Ns,
     slice: SliceId,
     activity: Activity,
@@ -357,7 +368,7 @@ fn guests(trace: &Trace) -> Vec<(LaneId, Ns, SliceId)> {
 /// Cuts one thread. The innermost slice is the one that began last of those still open, also where slices stick
 /// out of each other.
 fn cut(
-    homes: &Homes,
+    homes: &HomeLanes,
     trace: &Trace,
     lane: LaneId,
     guests: &[(LaneId, Ns, SliceId)],
@@ -372,9 +383,9 @@ fn cut(
         (Some(_), _) => own.next(),
         (None, _) => guests.next(),
     });
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenSlice> = Vec::new();
     let mut at: Option<Ns> = None;
-    let mut push = |start: Ns, end: Ns, top: Option<&Open>| {
+    let mut push = |start: Ns, end: Ns, top: Option<&OpenSlice>| {
         if start < end {
             let (slice, activity) = top.map_or((None, Activity::Unrecorded), |o| (Some(o.slice), o.activity));
             segments.push(Segment { start, end, slice, activity });
@@ -402,8 +413,8 @@ fn cut(
         }
         push(from, start, open.last());
         at = Some(from.max(start));
-        let activity = activities.of(id, open.last().map(|top| top.activity));
-        open.push(Open { end, slice: id, activity, is_call: kind.is_runtime() });
+        let activity = activities.activity_of(id, open.last().map(|top| top.activity));
+        open.push(OpenSlice { end, slice: id, activity, is_call: kind.is_runtime() });
     }
     let mut from = at.unwrap_or(Ns::ZERO);
     while let Some(top) = open.pop() {
@@ -425,7 +436,7 @@ enum Workers {
 }
 
 impl Workers {
-    fn of(trace: &Trace) -> Workers {
+    fn in_trace(trace: &Trace) -> Workers {
         let on_host = trace.lanes().iter().all(|(_, lane)| lane.key.domain == Domain::Host);
         if on_host { Workers::Compute } else { Workers::Launch }
     }
@@ -438,7 +449,7 @@ fn with_workers(trace: &Trace) -> (Option<LaneId>, Vec<LaneId>) {
     let mut is_step = ByName::new(trace, |name| step_number(name).is_some());
     let mut best = None;
     let mut workers = Vec::new();
-    let they = Workers::of(trace);
+    let they = Workers::in_trace(trace);
     for (lane, info) in trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Host) {
         let (mut steps, mut python, mut calls, mut ops, mut launches) = (0u64, 0u64, 0u64, 0u64, 0u64);
         for id in slices.of_lane(lane) {

@@ -6,25 +6,24 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Domain, Lane, LaneId, Order, StrId, Tag, Trace};
+use stepscope_model::{ASYNCIO_TASKS_OF, Domain, LOCK_OF, Lane, LaneId, Order, SAMPLES_OF, StrId, Tag, Trace};
 
-use super::sampled::SAMPLES_OF;
 use crate::scope::definition::Definition;
 
 /// The category of slices that say what a thread does with the lock.
-pub const LOCK: &str = "interpreter_lock";
+pub const LOCK_CATEGORY: &str = "interpreter_lock";
 /// The category of slices that say which task runs.
-pub const TASK: &str = "asyncio_task";
-/// Slices of [`LOCK`] are called so: it holds it, …
-pub const HOLDS: &str = "holds the lock";
+pub const TASK_CATEGORY: &str = "asyncio_task";
+/// Slices of [`LOCK_CATEGORY`] are called so: it holds it, …
+pub const HOLDS_LOCK: &str = "holds the lock";
 /// … runs without it, …
-pub const WITHOUT: &str = "runs without the lock";
+pub const WITHOUT_LOCK: &str = "runs without the lock";
 /// … waits for it, …
-pub const WAITS: &str = "waits for the lock";
+pub const WAITS_FOR_LOCK: &str = "waits for the lock";
 /// … or waits for something else.
-pub const IDLE: &str = "idle";
+pub const IDLE_SLICE: &str = "idle";
 /// What stands before the thread in the names of such lanes.
-const BESIDE: [&str; 2] = ["lock of ", "asyncio tasks of "];
+const LANE_PREFIXES: [&str; 2] = [LOCK_OF, ASYNCIO_TASKS_OF];
 
 /// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
@@ -101,12 +100,10 @@ pub const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// One thread.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadRow {
     /// Its name and number.
     pub thread: String,
-    /// Its process.
     pub process: String,
     /// How long it was sampled.
     pub seen_ns: i64,
@@ -131,7 +128,6 @@ pub struct ThreadRow {
 /// One process and its lock.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct LockRow {
-    /// The process.
     pub process: String,
     /// Threads that were sampled.
     pub threads: u64,
@@ -152,7 +148,6 @@ pub struct TaskRow {
     pub task: String,
     /// The thread of its loop.
     pub thread: String,
-    /// The process.
     pub process: String,
     /// Time in which it ran.
     pub running_ns: i64,
@@ -164,7 +159,6 @@ pub struct TaskRow {
     pub last_ns: i64,
 }
 
-/// All of it.
 #[derive(Clone, Debug, Default)]
 pub struct Locks {
     /// A row per thread, the one that held the lock for the longest first.
@@ -178,12 +172,12 @@ pub struct Locks {
 /// Adds up the lanes of states.
 pub fn locks(trace: &Trace) -> Locks {
     let mut found = Locks::default();
-    let mut known = Known::default();
+    let mut known = ProcessSpans::default();
     for (id, lane) in trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Host) {
         let Some(first) = trace.slices().of_lane(id).next() else { continue };
         match trace.category(trace.slices().cat(first)) {
-            LOCK => add_thread(trace, id, lane, &mut found, &mut known),
-            TASK => add_tasks(trace, id, lane, &mut found.tasks),
+            LOCK_CATEGORY => add_thread(trace, id, lane, &mut found, &mut known),
+            TASK_CATEGORY => add_tasks(trace, id, lane, &mut found.tasks),
             _ => {}
         }
     }
@@ -213,12 +207,12 @@ pub fn locks(trace: &Trace) -> Locks {
 
 /// Processes by their names: where each is among the rows, and from when to when it was looked at.
 #[derive(Default)]
-struct Known {
+struct ProcessSpans {
     rows: HashMap<String, usize, RandomState>,
     spans: Vec<(i64, i64)>,
 }
 
-fn add_thread(trace: &Trace, id: LaneId, lane: &Lane, found: &mut Locks, known: &mut Known) {
+fn add_thread(trace: &Trace, id: LaneId, lane: &Lane, found: &mut Locks, known: &mut ProcessSpans) {
     let slices = trace.slices();
     let mut row =
         ThreadRow { thread: thread(trace, lane), process: process(trace, lane), ..ThreadRow::default() };
@@ -226,10 +220,10 @@ fn add_thread(trace: &Trace, id: LaneId, lane: &Lane, found: &mut Locks, known: 
     for slice in slices.of_lane(id) {
         let ns = slices.dur(slice).0;
         let sum = match trace.name(slice) {
-            HOLDS => &mut row.holds_ns,
-            WITHOUT => &mut row.without_ns,
-            WAITS => &mut row.waits_ns,
-            IDLE => &mut row.idle_ns,
+            HOLDS_LOCK => &mut row.holds_ns,
+            WITHOUT_LOCK => &mut row.without_ns,
+            WAITS_FOR_LOCK => &mut row.waits_ns,
+            IDLE_SLICE => &mut row.idle_ns,
             _ => continue,
         };
         *sum = sum.saturating_add(ns);
@@ -283,7 +277,8 @@ fn add_tasks(trace: &Trace, id: LaneId, lane: &Lane, found: &mut Vec<TaskRow>) {
 /// Whether a lane has states of a thread: those of the lock, or the tasks that it ran.
 pub(crate) fn is_states(trace: &Trace, lane: LaneId) -> bool {
     let first = trace.slices().of_lane(lane).next();
-    first.is_some_and(|first| matches!(trace.category(trace.slices().cat(first)), LOCK | TASK))
+    first
+        .is_some_and(|first| matches!(trace.category(trace.slices().cat(first)), LOCK_CATEGORY | TASK_CATEGORY))
 }
 
 /// The process and the number of the thread that a lane is of, or stands beside.
@@ -293,7 +288,7 @@ pub(crate) fn thread_of(trace: &Trace, lane: LaneId) -> Option<(Tag, i64)> {
         Tag::Int(number) => number,
         Tag::Str(text) => {
             let text = trace.text(text);
-            let beside = BESIDE.iter().chain([&SAMPLES_OF]).find_map(|beside| text.strip_prefix(beside));
+            let beside = LANE_PREFIXES.iter().chain([&SAMPLES_OF]).find_map(|beside| text.strip_prefix(beside));
             beside?.parse().ok()?
         }
         Tag::None => return None,
@@ -304,7 +299,7 @@ pub(crate) fn thread_of(trace: &Trace, lane: LaneId) -> Option<(Tag, i64)> {
 /// The thread of a lane in words, without what says that its states are there.
 fn thread(trace: &Trace, lane: &Lane) -> String {
     let name = trace.text(lane.thread_name);
-    BESIDE.iter().find_map(|beside| name.strip_prefix(beside)).unwrap_or(name).to_owned()
+    LANE_PREFIXES.iter().find_map(|beside| name.strip_prefix(beside)).unwrap_or(name).to_owned()
 }
 
 fn process(trace: &Trace, lane: &Lane) -> String {

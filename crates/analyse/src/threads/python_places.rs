@@ -13,15 +13,14 @@ use crate::threads::host_time::HostTime;
 use crate::threads::sampled::Sampled;
 
 /// Samples are looked up so often, but not more than so many times per stretch.
-const EVERY_NS: i64 = 500_000;
-const MAX_LOOKS: i64 = 64;
+const LOOKUP_EVERY_NS: i64 = 500_000;
+const MAX_LOOKUPS: i64 = 64;
 /// Frames that are walked up to find the program's own.
 const MAX_DEPTH: usize = 512;
 
 /// The main thread's time in Python, and in which functions of the program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PythonPlaces {
-    /// All of it.
     pub ns: i64,
     /// The largest first.
     pub places: Vec<PythonPlace>,
@@ -40,7 +39,7 @@ pub struct PythonPlace {
 
 impl PythonPlace {
     /// As a sentence names it: `step (train.py:12)`.
-    pub fn words(&self) -> String {
+    pub fn describe(&self) -> String {
         let PythonFrame { name, file, line } = python_frame(&self.frame);
         let file = file.rsplit(['/', '\\']).next().unwrap_or_default();
         if file.is_empty() { name.to_owned() } else { format!("{name} ({file}:{line})") }
@@ -95,7 +94,7 @@ pub(crate) fn python_places(
                 add(recorded, ns);
                 continue;
             }
-            let looks = (ns / EVERY_NS).clamp(1, MAX_LOOKS);
+            let looks = (ns / LOOKUP_EVERY_NS).clamp(1, MAX_LOOKUPS);
             let part = ns / looks;
             for look in 0..looks {
                 let at = Ns(start.0.saturating_add(part.saturating_mul(look)).saturating_add(part / 2));

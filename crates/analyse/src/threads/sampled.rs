@@ -5,12 +5,9 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{CallTree, Domain, Kind, LaneId, LaneKey, Ns, SliceId, StrId, Tag, Trace};
+use stepscope_model::{CallTree, Domain, Kind, LaneId, LaneKey, Ns, SAMPLES_OF, SliceId, StrId, Tag, Trace};
 
 use crate::threads::callers::Callers;
-
-/// Threads whose stacks were sampled are named so by our recordings.
-pub(crate) const SAMPLES_OF: &str = "samples of ";
 
 /// The lanes of samples, by the lane of their thread.
 pub(crate) struct Sampled {
@@ -109,7 +106,7 @@ impl<P: Fn(SliceId) -> Option<u32>> SeenCallers<P> {
         let seen = self.sampled.at(trace, tree, lane, at)?;
         self.alike(trace, callers, call).or_else(|| {
             // It was there at the looks before, too. One look alone may have been in an earlier step.
-            let since = at.0.saturating_sub(period.0.saturating_mul(LOOKS));
+            let since = at.0.saturating_sub(period.0.saturating_mul(MIN_SAMPLES_IN_A_ROW));
             let around = std::iter::successors(Some(seen), |&id| tree.parent(id)).take(MAX_DEPTH);
             around.filter(|&id| slices.start(id).0 < since).find_map(&self.place)
         })
@@ -141,6 +138,6 @@ fn innermost(trace: &Trace, tree: &CallTree, lane: LaneId, at: Ns) -> Option<Sli
 /// Frames that may have ended before a moment is found to be in none.
 const MAX_DEPTH: usize = 512;
 /// Looks in a row that must have seen a function before a call is taken for its.
-const LOOKS: i64 = 3;
+const MIN_SAMPLES_IN_A_ROW: i64 = 3;
 /// Functions that are told apart for one operator.
 const MAX_CALLERS: usize = 256;

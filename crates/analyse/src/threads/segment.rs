@@ -7,9 +7,7 @@ use crate::threads::activity::Activity;
 /// A piece of a thread's time.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it begins.
     pub start: Ns,
-    /// Where it ends.
     pub end: Ns,
     /// The innermost slice, if any was open.
     pub slice: Option<SliceId>,

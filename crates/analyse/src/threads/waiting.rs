@@ -8,7 +8,7 @@ use crate::names::waiting::{WaitKind, Waiter, Waits, waiter};
 const MAX_DEPTH: usize = 12;
 
 /// Native functions that wait for a GPU.
-const GPU: &[&str] =
+const GPU_FUNCTIONS: &[&str] =
     &["Synchronize", "cuMemcpy", "cudaMemcpy", "hipMemcpy", "cuCtxSync", "cuEventQuery", "cuStreamQuery"];
 /// Where a native function may be for that.
 const GPU_FILES: &[&str] = &["libcuda", "libcudart", "libamdhip64", "libhsa-runtime64"];
@@ -94,7 +94,7 @@ pub fn waits_for(thread: &Waiting<'_>) -> Option<Waits> {
         "write" | "writev" | "pwrite64" | "sendto" | "sendmsg" => {
             waits(file_or_socket(name, of), format!("to write to {}", file(of)))
         }
-        "accept" | "accept4" => waits(WaitKind::Network, "for somebody to connect".to_owned()),
+        "accept" | "accept4" => waits(WaitKind::Network, "for a connection".to_owned()),
         "connect" => waits(WaitKind::Network, format!("for an answer of {}", file(of))),
         "flock" | "fcntl" => waits(WaitKind::File, format!("for a lock of {}", file(of))),
         "fsync" | "fdatasync" => waits(WaitKind::File, format!("until {} is on the disk", file(of))),
@@ -168,7 +168,7 @@ fn gpu<'a>(frame: &StackFrame<'a>) -> Option<&'a str> {
     let file = frame.file.rsplit('/').next().unwrap_or(frame.file);
     let of_driver = GPU_FILES.iter().any(|start| file.starts_with(start));
     let name = frame.function;
-    let waits = GPU.iter().any(|part| name.contains(part));
+    let waits = GPU_FUNCTIONS.iter().any(|part| name.contains(part));
     let is_call = name.starts_with("cu") || name.starts_with("hip");
     (waits && (of_driver || is_call)).then_some(name)
 }
@@ -184,7 +184,7 @@ mod tests {
         StackFrame { function, file, line: 1, native }
     }
 
-    fn words(
+    fn wait_of(
         waiting: bool,
         call: &str,
         frames: Vec<StackFrame<'_>>,
@@ -204,7 +204,7 @@ mod tests {
                 frame("train", "/home/me/train.py", false),
             ]
         };
-        let found = words(WAITS, "futex (a lock or condition)", frames(), "").unwrap();
+        let found = wait_of(WAITS, "futex (a lock or condition)", frames(), "").unwrap();
         assert_eq!(found, (WaitKind::Collective, "in a collective (all_reduce)".to_owned()));
         // A backward pass waits without a Python function of its own.
         let native = vec![
@@ -212,7 +212,7 @@ mod tests {
             frame("c10d::ProcessGroupNCCL::WorkNCCL::wait", "/v/torch/lib/libtorch_cuda.so", true),
             frame("backward", "/v/site-packages/torch/_tensor.py", false),
         ];
-        let found = words(WAITS, "futex", native, "").unwrap();
+        let found = wait_of(WAITS, "futex", native, "").unwrap();
         assert_eq!(found.1, "in a collective (c10d::ProcessGroupNCCL::WorkNCCL::wait)");
     }
 
@@ -225,17 +225,17 @@ mod tests {
             frame("cudaStreamSynchronize", "/v/lib/libcudart.so.12", true),
             frame("step", "/home/me/train.py", false),
         ];
-        let found = words(RUNS, "", frames, "loss.item()").unwrap();
+        let found = wait_of(RUNS, "", frames, "loss.item()").unwrap();
         assert_eq!(found, (WaitKind::Gpu, "for the GPU (cudaStreamSynchronize)".to_owned()));
         let python = vec![frame("synchronize", "/v/site-packages/torch/cuda/__init__.py", false)];
-        assert_eq!(words(RUNS, "", python, "").unwrap().0, WaitKind::Gpu);
-        assert_eq!(words(RUNS, "", vec![frame("f", "/a.py", false)], ""), None);
+        assert_eq!(wait_of(RUNS, "", python, "").unwrap().0, WaitKind::Gpu);
+        assert_eq!(wait_of(RUNS, "", vec![frame("f", "/a.py", false)], ""), None);
     }
 
     #[test]
     fn python_functions_that_wait_are_known() {
         let of = |function: &str, file: &str, call: &str| {
-            words(WAITS, call, vec![frame(function, file, false)], "").unwrap()
+            wait_of(WAITS, call, vec![frame(function, file, false)], "").unwrap()
         };
         assert_eq!(
             of("Queue.get", "/usr/lib/python3.11/queue.py", "futex").1,
@@ -257,7 +257,7 @@ mod tests {
             frame("train", "/home/me/train.py", false),
             frame("Thread.join", "/usr/lib/python3.11/threading.py", false),
         ];
-        let found = words(WAITS, "futex", nested, "").unwrap();
+        let found = wait_of(WAITS, "futex", nested, "").unwrap();
         assert_eq!(found, (WaitKind::Data, "for a batch from a DataLoader worker".to_owned()));
         // A file of one's own that ends the same is another.
         assert_eq!(of("get", "/home/me/myqueue.py", "futex").1, "for a lock");
@@ -266,7 +266,7 @@ mod tests {
     #[test]
     fn what_the_system_says_comes_last() {
         let of = |call: &str, source: &str| {
-            words(WAITS, call, vec![frame("f", "/a.py", false)], source).map(|found| found.1)
+            wait_of(WAITS, call, vec![frame("f", "/a.py", false)], source).map(|found| found.1)
         };
         assert_eq!(
             of("futex (a lock or condition)", "    with self.lock:").as_deref(),

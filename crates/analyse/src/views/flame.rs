@@ -6,7 +6,7 @@
 
 mod by_module;
 mod category;
-mod of_profile;
+mod profile_flame;
 mod prune;
 
 use foldhash::fast::RandomState;
@@ -20,14 +20,13 @@ use crate::scope::selection::Selection;
 use crate::tables::functions::AmountUnit;
 use crate::tables::stacks::{self, Frame, Stacks};
 
-pub use of_profile::profile_flame;
+pub use profile_flame::profile_flame;
 use prune::{Columns, Item, prune};
 
 /// What the flame graph is about.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "FlameWeight")]
-pub enum Weight {
+pub enum FlameWeight {
     /// Host time, by what was on the stack.
     #[default]
     Host,
@@ -41,18 +40,15 @@ pub enum Weight {
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Clock {
-    /// The host's.
     #[default]
     Host,
-    /// The devices'.
     Device,
 }
 
-/// The question.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlameQuery {
     /// What it is about.
-    pub weight: Weight,
+    pub weight: FlameWeight,
     /// Whose time counts.
     pub selection: Selection,
     /// Nodes with less than this part of the total are put together.
@@ -68,7 +64,7 @@ pub struct FlameQuery {
 impl Default for FlameQuery {
     fn default() -> FlameQuery {
         FlameQuery {
-            weight: Weight::Host,
+            weight: FlameWeight::Host,
             selection: Selection::all(),
             min_share: 1.0 / 20_000.0,
             max_nodes: 20_000,
@@ -84,7 +80,7 @@ impl Default for FlameQuery {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Flame {
     /// What it is about.
-    pub weight: Weight,
+    pub weight: FlameWeight,
     /// Whose time it is.
     pub clock: Clock,
     /// What times are: a profile may count samples or memory instead.
@@ -114,7 +110,7 @@ pub struct Flame {
     pub deeper_slices: u64,
 }
 
-/// Every figure of the flame graph.
+/// Every number of the flame graph.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "total_ns",
@@ -160,12 +156,11 @@ pub const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// Answers it.
 pub fn flame(trace: &Trace, query: &FlameQuery) -> Flame {
     match query.weight {
-        Weight::Host => of_stacks(trace, query, stacks::Weight::HostSelf),
-        Weight::Device => of_stacks(trace, query, stacks::Weight::DeviceSelf),
-        Weight::Module => by_module::flame(trace, query),
+        FlameWeight::Host => of_stacks(trace, query, stacks::Weight::HostSelf),
+        FlameWeight::Device => of_stacks(trace, query, stacks::Weight::DeviceSelf),
+        FlameWeight::Module => by_module::flame(trace, query),
     }
 }
 
@@ -188,7 +183,7 @@ fn of_stacks(trace: &Trace, query: &FlameQuery, weight: stacks::Weight) -> Flame
     let label = |node: u32| {
         let node = &nodes[node as usize];
         let text = node.frame.text(trace).into_owned();
-        let category = category::of(node.kind, node.frame == Frame::Steps, &text);
+        let category = category::for_frame(node.kind, node.frame == Frame::Steps, &text);
         (text, category)
     };
     let clock = if columns.count_below { Clock::Device } else { Clock::Host };

@@ -18,7 +18,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Order, Snapshot};
 
-use crate::memory::history::{History, OfDevice, by_device};
+use crate::memory::history::{DeviceEntries, History, by_device};
 use crate::memory::places::Places;
 use crate::scope::definition::Definition;
 use crate::views::flame::{Flame, FlameQuery, profile_flame};
@@ -26,13 +26,13 @@ use bands::{Band, Bands};
 use lines::Lines;
 use map::states;
 use picture::{Frame, MAX_COLUMNS, MAX_ROWS, Picture, picture};
-use segments::{Finals, Piece};
+use segments::{FinalSegments, Piece};
 
 pub use definitions::DEFINITIONS;
 pub use details::{AllocationDetails, FrameText};
 pub use instant::{Instant, LiveLine};
-pub use lines::Place;
-pub use map::{Map, MapBlock, MapSegment, Use};
+pub use lines::MemoryPlace;
+pub use map::{AllocatorMap, BlockUse, MapBlock, MapSegment};
 pub use wire::{DrawnPlace, PictureHead};
 
 /// Most devices, pools of one and refused requests that are listed.
@@ -41,8 +41,7 @@ const MAX_LISTED: usize = 64;
 /// What the horizontal axis counts.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "MemoryAxis")]
-pub enum Axis {
+pub enum MemoryAxis {
     /// Entries of the history: every change has the same width.
     #[default]
     Entry,
@@ -50,10 +49,8 @@ pub enum Axis {
     Time,
 }
 
-/// What is stacked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Stacked {
-    /// Every allocation.
     #[default]
     Allocations,
     /// Those of one pool.
@@ -65,19 +62,13 @@ pub enum Stacked {
 /// A window of the picture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PictureQuery {
-    /// The device's number.
     pub device: i64,
-    /// What is stacked.
     pub stacked: Stacked,
     /// What the horizontal axis counts.
-    pub axis: Axis,
-    /// Where it begins.
+    pub axis: MemoryAxis,
     pub from: f64,
-    /// Where it ends.
     pub to: f64,
-    /// Columns of pixels.
     pub columns: u32,
-    /// The vertical axis.
     pub frame: Frame,
 }
 
@@ -287,7 +278,7 @@ impl MemoryView {
 }
 
 impl Device {
-    fn new(history: &History, of: &OfDevice<'_>) -> Device {
+    fn new(history: &History, of: &DeviceEntries<'_>) -> Device {
         let count = history.levels.len() as u32 + 1;
         let has_times = history.times.first().is_some();
         let first = history.times.first().map_or(0, |at| at.0);
@@ -316,7 +307,7 @@ impl Device {
         let segments = Bands::new(pieces.iter().enumerate().map(band));
         let starts = history.allocations.iter().map(|a| (states(a).0, a.address));
         let piece_of = segments::piece_of(&pieces, starts);
-        let finals = Finals::new(of.segments.clone());
+        let finals = FinalSegments::new(of.segments.clone());
         let mut pools = vec![None];
         let mut numbers = std::collections::BTreeMap::new();
         let pool_of = pieces.iter().map(|piece| {
@@ -398,8 +389,8 @@ impl Device {
         let last = self.states() - 1;
         let edge = |column: u32| from + span * f64::from(column) / f64::from(query.columns);
         let first_from = |x: f64| match query.axis {
-            Axis::Entry => x.ceil().clamp(0.0, f64::from(u32::MAX)) as u32,
-            Axis::Time => self.times.partition_point(|&at| (at as f64) < x) as u32,
+            MemoryAxis::Entry => x.ceil().clamp(0.0, f64::from(u32::MAX)) as u32,
+            MemoryAxis::Time => self.times.partition_point(|&at| (at as f64) < x) as u32,
         };
         let mut first = first_from(edge(0));
         (0..query.columns)
@@ -409,8 +400,8 @@ impl Device {
                     (first, end)
                 } else {
                     let going_on = match query.axis {
-                        Axis::Entry => edge(column).floor().clamp(0.0, f64::from(u32::MAX)) as u32,
-                        Axis::Time => first.saturating_sub(1),
+                        MemoryAxis::Entry => edge(column).floor().clamp(0.0, f64::from(u32::MAX)) as u32,
+                        MemoryAxis::Time => first.saturating_sub(1),
                     };
                     (going_on, going_on.saturating_add(1))
                 };

@@ -42,7 +42,7 @@ use stepscope_model::{Kind, LaneId, SliceId, StrId, Trace};
 use crate::names::by_name::ByName;
 use crate::names::ranges::MODULE_CALL;
 use crate::steps::Steps;
-use build::{Built, Row, Source};
+use build::{BuiltRows, Row, Source};
 use category::{Categories, Category};
 use counters::Curves;
 use related::Related;
@@ -58,7 +58,7 @@ pub use definitions::DEFINITIONS;
 pub use details::{Child, Details, Link, Ref, Relation};
 pub use item::{RowItem, TileKey};
 pub use lanes::{MAX_LANES, MAX_ROWS_PER_LANE};
-pub use layout::{GroupInfo, Layout, Ledger, RowInfo, StepInfo};
+pub use layout::{DrawnLedger, GroupInfo, Layout, RowInfo, StepInfo};
 pub use search::{HitName, Hits, Order, SearchQuery};
 pub use spans::{INSTANT, NO_SLICE};
 pub use tile::{BUCKETS, MAX_LEVEL};
@@ -70,7 +70,7 @@ pub use wire::{UNITS, wire_header};
 pub struct Timeline {
     /// The last end.
     extent: i64,
-    built: Built,
+    built: BuiltRows,
     categories: Categories,
     steps: Vec<StepSpan>,
     /// Names that are no text of the trace; their numbers follow those of the texts.
@@ -85,7 +85,7 @@ impl Timeline {
         let categories = Categories::new(trace);
         let (steps, own_names) = step_spans::find(trace, steps);
         let source = Source { trace, steps: &steps, modules: module_calls(trace) };
-        let built = Built::new(&source);
+        let built = BuiltRows::new(&source);
         let extent = last_moment(trace).max(steps.last().map_or(0, |step| step.end));
         let (related, curves) = (OnceLock::new(), OnceLock::new());
         Timeline { extent, built, categories, steps, own_names, related, curves }
@@ -120,7 +120,7 @@ impl Timeline {
     /// The category of what a tile or a hit shows: a slice, a moment or a step.
     fn category_of(&self, trace: &Trace, content: &Content, at: usize) -> u8 {
         match content {
-            Content::Slices(ids) => self.categories.of(trace, SliceId::from_index(ids[at] as usize)),
+            Content::Slices(ids) => self.categories.category_of(trace, SliceId::from_index(ids[at] as usize)),
             Content::Points(_) => Category::Other.number(),
             Content::Steps => Category::Step.number(),
         }

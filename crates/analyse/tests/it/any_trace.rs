@@ -17,7 +17,7 @@ use stepscope_analyse::steps::breakdown::breakdown;
 use stepscope_analyse::steps::serving::serving;
 use stepscope_analyse::steps::{StepRule, Steps};
 use stepscope_analyse::tables::compiled::compiled;
-use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
+use stepscope_analyse::views::flame::{FlameQuery, FlameWeight, flame};
 use stepscope_model::{ArgValue, Decimal, Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace};
 
 const KINDS: [Kind; 14] = [
@@ -79,7 +79,7 @@ fn build(rows: &[Row]) -> Trace {
 }
 
 fn ask_all(trace: &Trace, closes: bool) {
-    for weight in [Weight::Host, Weight::Device, Weight::Module] {
+    for weight in [FlameWeight::Host, FlameWeight::Device, FlameWeight::Module] {
         let found = flame(trace, &FlameQuery { weight, min_share: 0.1, max_nodes: 9, ..FlameQuery::default() });
         assert!(found.self_ns.iter().all(|&ns| ns >= 0), "{found:?}");
         if closes {

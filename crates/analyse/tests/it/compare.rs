@@ -10,7 +10,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::Verdict;
 use stepscope_analyse::threads::activity::Activity;
 use stepscope_model::Kind;
-use stepscope_testkit::{Run as Made, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data::{all_fixtures, read, twins};
 
@@ -98,7 +98,7 @@ fn the_slow_loader_is_named() {
 
 /// Ten steps of 1 ms: a kernel of 400 µs, which another run has as two of 150 µs; what is left is idle.
 fn made(kernels: &[(&str, i64)], op: &str) -> Arc<Run> {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     for step in 0..10i64 {
         let at = step * 1_000;
         let name = format!("ProfilerStep#{step}");

@@ -26,10 +26,10 @@ use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::steps::serving::serving;
 use stepscope_analyse::tables::compiled::compiled;
-use stepscope_analyse::views::flame::{FlameQuery, Weight, flame};
+use stepscope_analyse::views::flame::{FlameQuery, FlameWeight, flame};
 use stepscope_model::{Kind, Trace};
 use stepscope_testkit::hostile::SHAPES;
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::growth::{assert_linear, timed, took};
 
@@ -38,18 +38,25 @@ const SMALL: i64 = 4_000;
 const LARGE: i64 = 50_000;
 
 /// What a hostile slice carries, so that no analysis ends early for want of it.
-fn add(run: &mut Run, kind: Kind, name: &str, (process, thread): (i64, i64), times: (i64, i64), id: i64) {
+fn add(
+    run: &mut RunBuilder,
+    kind: Kind,
+    name: &str,
+    (process, thread): (i64, i64),
+    times: (i64, i64),
+    id: i64,
+) {
     let slice = Slice::new(kind, name, times).process(process).thread(thread).correlation(id);
     let slice = slice.arg("bytes", 1 << 20).arg("stream", thread);
     run.add(slice.arg("Input Dims", "[[512, 512], [512, 512]]"));
 }
 
 /// Asks a file of this many events, and one four times as large.
-fn grows(make: impl Fn(i64) -> Run + Send + Sync) {
+fn grows(make: impl Fn(i64) -> RunBuilder + Send + Sync) {
     assert_linear(|times| ask_all(make(SMALL * times)));
 }
 
-fn ask_all(run: Run) {
+fn ask_all(run: RunBuilder) {
     let trace = ask_without_replay(run);
     let steps = Steps::find(&trace);
     let replay = timed("replay", || Replay::new(&trace, &steps));
@@ -81,7 +88,7 @@ fn eager() -> Thresholds {
 
 /// The replay and the rules that ask it look at all streams, and at all threads of the backward pass, again and again:
 /// files that have tens of thousands of them are asked the rest.
-fn ask_without_replay(run: Run) -> Trace {
+fn ask_without_replay(run: RunBuilder) -> Trace {
     let trace: Trace = timed("linking", || run.finish());
     let steps = timed("steps", || Steps::find(&trace));
     timed("account", || account(&trace, &steps));
@@ -95,7 +102,7 @@ fn ask_without_replay(run: Run) -> Trace {
     timed("transfers", || transfers(&trace, &Selection::all()));
     timed("data loading", || data_loading(&trace, &steps));
     timed("roofline", || roofline(&trace, &RooflineQuery::default()));
-    for weight in [Weight::Host, Weight::Device, Weight::Module] {
+    for weight in [FlameWeight::Host, FlameWeight::Device, FlameWeight::Module] {
         timed("flame", || flame(&trace, &FlameQuery { weight, ..FlameQuery::default() }));
     }
     ask_hta(&trace);
@@ -113,8 +120,8 @@ fn ask_hta(trace: &Trace) {
 }
 
 /// Calls inside each other, each with work of its own.
-fn nested(depth: i64, kind: Kind, name: &str, launch: &str, work: (Kind, &str)) -> Run {
-    let mut run = Run::in_nanoseconds();
+fn nested(depth: i64, kind: Kind, name: &str, launch: &str, work: (Kind, &str)) -> RunBuilder {
+    let mut run = RunBuilder::in_nanoseconds();
     add(&mut run, Kind::HostAnnotation, "ProfilerStep#1", (1, 1), (0, 20 * depth), 0);
     add(&mut run, Kind::HostAnnotation, "Optimizer.step#AdamW.step", (1, 1), (1, 20 * depth - 1), 0);
     for i in 1..depth {
@@ -125,25 +132,25 @@ fn nested(depth: i64, kind: Kind, name: &str, launch: &str, work: (Kind, &str)) 
     run
 }
 
-fn python_without_end(n: i64) -> Run {
+fn python_without_end(n: i64) -> RunBuilder {
     nested(n, Kind::PythonFunction, "train.py(1): f", "cudaLaunchKernel", (Kind::Kernel, "gemm"))
 }
 
-fn operators_without_end(n: i64) -> Run {
+fn operators_without_end(n: i64) -> RunBuilder {
     nested(n, Kind::HostOp, "aten::mul", "cudaLaunchKernel", (Kind::Kernel, "elementwise"))
 }
 
-fn copies_without_end(n: i64) -> Run {
+fn copies_without_end(n: i64) -> RunBuilder {
     let upload = (Kind::Memcpy, "Memcpy HtoD (Pageable -> Device)");
     nested(n, Kind::HostOp, "aten::copy_", "cudaMemcpyAsync", upload)
 }
 
-fn frees_inside_of_frees(n: i64) -> Run {
+fn frees_inside_of_frees(n: i64) -> RunBuilder {
     nested(n, Kind::Runtime, "cudaFree", "cudaFree", (Kind::Kernel, "gemm"))
 }
 
-fn a_stream_for_each_kernel_and_a_wait_after_each(n: i64) -> Run {
-    let mut run = Run::in_nanoseconds();
+fn a_stream_for_each_kernel_and_a_wait_after_each(n: i64) -> RunBuilder {
+    let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
         let at = 100 * i;
         add(&mut run, Kind::HostOp, "aten::item", (1, 1), (at, at + 90), 0);
@@ -155,8 +162,8 @@ fn a_stream_for_each_kernel_and_a_wait_after_each(n: i64) -> Run {
     run
 }
 
-fn a_thread_of_the_backward_pass_for_each_call(n: i64) -> Run {
-    let mut run = Run::in_nanoseconds();
+fn a_thread_of_the_backward_pass_for_each_call(n: i64) -> RunBuilder {
+    let mut run = RunBuilder::in_nanoseconds();
     add(&mut run, Kind::HostAnnotation, "ProfilerStep#1", (1, 0), (0, 100 * n), 0);
     for i in 0..n {
         let (at, lane) = (100 * i, (1, i + 1));
@@ -171,8 +178,8 @@ fn a_thread_of_the_backward_pass_for_each_call(n: i64) -> Run {
     run
 }
 
-fn a_device_and_a_name_for_each_kernel(n: i64) -> Run {
-    let mut run = Run::in_nanoseconds();
+fn a_device_and_a_name_for_each_kernel(n: i64) -> RunBuilder {
+    let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
         let at = 100 * i;
         add(&mut run, Kind::Kernel, &format!("gemm_{i}"), (i, 7), (at + 6, at + 60), i + 1);
@@ -183,8 +190,8 @@ fn a_device_and_a_name_for_each_kernel(n: i64) -> Run {
     run
 }
 
-fn all_down_and_then_all_up(n: i64) -> Run {
-    let mut run = Run::in_nanoseconds();
+fn all_down_and_then_all_up(n: i64) -> RunBuilder {
+    let mut run = RunBuilder::in_nanoseconds();
     for i in 0..2 * n {
         let at = 100 * i;
         let name = if i < n { "Memcpy DtoH (Device -> Pageable)" } else { "Memcpy HtoD (Pageable -> Device)" };
@@ -194,14 +201,49 @@ fn all_down_and_then_all_up(n: i64) -> Run {
     run
 }
 
-fn steps_of_no_length_and_steps_of_great_length(n: i64) -> Run {
-    let mut run = Run::in_nanoseconds();
+fn steps_of_no_length_and_steps_of_great_length(n: i64) -> RunBuilder {
+    let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
         let at = 1_000 * i;
         let times = (at, at + 100 + 400 * (i % 3));
         add(&mut run, Kind::HostAnnotation, &format!("ProfilerStep#{i}"), (1, 1), times, 0);
         add(&mut run, Kind::Runtime, "cudaLaunchKernel", (1, 1), (at + 1, at + 5), i + 1);
         add(&mut run, Kind::Kernel, "gemm", (i % 3, 7), (at + 20, at + 60), i + 1);
+    }
+    run
+}
+
+/// No marks, and as many names as repeats of each: on ranges, on module calls and on kernels that may begin an iteration.
+fn as_many_names_as_repeats(n: i64) -> RunBuilder {
+    let mut run = RunBuilder::in_nanoseconds();
+    let names = n.isqrt().max(1);
+    for i in 0..n {
+        let (at, name) = (100 * i, i % names);
+        add(&mut run, Kind::HostAnnotation, &format!("range {name}"), (1, 1), (at, at + 90), 0);
+        add(&mut run, Kind::PythonFunction, &format!("nn.Module: M_{name}"), (1, 1), (at + 1, at + 80), 0);
+        add(&mut run, Kind::Runtime, "cudaGraphLaunch", (1, 1), (at + 2, at + 5), i + 1);
+        for k in 0..4 {
+            let times = (at + 10 + 10 * k, at + 18 + 10 * k);
+            add(&mut run, Kind::Kernel, &format!("embedding_{k}_{name}"), (0, 7), times, i + 1);
+        }
+    }
+    run
+}
+
+fn updates_inside_of_updates(n: i64) -> RunBuilder {
+    let mut run = RunBuilder::in_nanoseconds();
+    for i in 0..n {
+        let (at, end) = (4 * i, 20 * n - 4 * i);
+        add(&mut run, Kind::HostAnnotation, "Optimizer.step#AdamW.step", (1, 1 + i % 7), (at, end), 0);
+        add(
+            &mut run,
+            Kind::HostAnnotation,
+            "enumerate(DataLoader)#Iter.__next__",
+            (1, 1),
+            (at + 1, end - 1),
+            0,
+        );
+        add(&mut run, Kind::Kernel, "argmax", (0, 7), (at, at + 3), 0);
     }
     run
 }
@@ -236,6 +278,8 @@ files![
     a_device_and_a_name_for_each_kernel,
     all_down_and_then_all_up,
     steps_of_no_length_and_steps_of_great_length,
+    as_many_names_as_repeats,
+    updates_inside_of_updates,
 ];
 
 /// The shapes that the whole program is asked about, here each analysis by itself.

@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
+use stepscope_analyse::programs::{BufferUse, program_memory};
 use stepscope_analyse::roofline::instructions::{
     InstructionRow, Instructions, InstructionsBy, InstructionsQuery, instructions,
 };
 use stepscope_formats::{OpenOptions, open_trace, read_trace};
-use stepscope_model::{BufferUse, Trace};
+use stepscope_model::Trace;
 use stepscope_testkit::hlo::{chain, training};
 use stepscope_testkit::xplane::{Event, Plane, space};
 
@@ -87,14 +88,17 @@ fn what_runs_inside_a_loop_counts_once() {
 fn the_plan_of_a_program_is_followed_to_its_peak() {
     let trace = read(&training());
     let program = trace.programs().get(7).unwrap();
-    let memory = program.memory.as_ref().unwrap();
+    let memory = program_memory(program).unwrap();
     const MIB: u64 = 1 << 20;
     assert_eq!((memory.arguments, memory.results, memory.temporary), (10 * MIB, 2 * MIB, 6 * MIB));
     // Two of the three temporaries live together.
     assert_eq!(memory.peak, Some(16 * MIB));
     assert_eq!(memory.peak_node.and_then(|at| program.graph.node(at)).unwrap().name, "loop_multiply_fusion");
-    let live: Vec<(&str, u64, BufferUse)> =
-        memory.live.iter().map(|b| (program.graph.node(b.node).unwrap().name, b.bytes / MIB, b.is)).collect();
+    let live: Vec<(&str, u64, BufferUse)> = memory
+        .live
+        .iter()
+        .map(|b| (program.graph.node(b.node).unwrap().name, b.bytes / MIB, b.usage))
+        .collect();
     assert_eq!(live[0], ("weights_0_", 4, BufferUse::Argument));
     assert!(live.contains(&("custom-call.1", 2, BufferUse::Temporary)));
     assert!(!live.iter().any(|(name, ..)| *name == "custom-call.2"));
@@ -168,7 +172,7 @@ fn recorded_plans_have_the_peaks_that_xprof_has() {
         (40, 6.955_448_150_634_766, 6.955_505_371_093_75),
         (10, 0.250_114_440_917_968_75, 0.250_785_827_636_718_75),
     ] {
-        let memory = trace.programs().get(program).unwrap().memory.as_ref().unwrap();
+        let memory = program_memory(trace.programs().get(program).unwrap()).unwrap();
         assert_eq!((mib(memory.peak.unwrap()), mib(memory.total())), (peak, total), "program {program}");
     }
 }

@@ -67,13 +67,13 @@ fn operators_on_worker_threads_are_the_steps_work() {
 #[test]
 fn runs_of_a_compiled_function_stand_for_steps_that_nobody_marked() {
     let run = on_the_host(false);
-    assert_eq!(run.steps().inferred_from.as_deref(), Some("train_step"));
+    assert_eq!(run.steps().found.as_ref().map(|found| found.name.as_str()), Some("train_step"));
     let windows: Vec<(i64, i64)> = run.steps().steps.iter().map(|s| (s.host_start_ns, s.host_end_ns)).collect();
     let ms = MS as i64;
     // From one run to the next; the last as long as the others, but not beyond the recording.
     assert_eq!(windows, [(2 * ms, 12 * ms), (12 * ms, 22 * ms), (22 * ms, 30 * ms)]);
     // PyTorch's traces without marks stay one step.
-    assert!(on_the_host(true).steps().inferred_from.is_none());
+    assert!(on_the_host(true).steps().found.is_none());
 }
 
 #[test]
@@ -308,7 +308,7 @@ fn arguments_that_results_could_take_over_are_told() {
         "Donation: jit_train_step keeps 2 MiB of old arrays while it makes new ones of the same shapes"
     );
     let share = found.evidence.iter().find(|evidence| evidence.label == "share of its memory").unwrap();
-    assert_eq!(share.value, findings::Figure::Share(0.125));
+    assert_eq!(share.value, findings::Metric::Share(0.125));
 }
 
 /// Other projects' profiles and our own; see `shared/data` of whoever has them.

@@ -9,7 +9,7 @@ pub(super) fn number<T: std::str::FromStr>(option: &str, value: &str) -> Result<
 
 /// `7`, `3,5`, `2-4` as numbers.
 pub(super) fn steps(text: &str) -> Result<Vec<i64>, Problem> {
-    const MOST: i64 = 1_000_000;
+    const MAX_NUMBERS: i64 = 1_000_000;
     let bad =
         || Problem::new(format!("--step '{text}' is not a list of step numbers"), "write it as 7, 3,5 or 2-4");
     let mut steps = Vec::new();
@@ -18,7 +18,7 @@ pub(super) fn steps(text: &str) -> Result<Vec<i64>, Problem> {
             Some((first, last)) => {
                 let (first, last): (i64, i64) =
                     (first.trim().parse().map_err(|_| bad())?, last.trim().parse().map_err(|_| bad())?);
-                if last < first || last.saturating_sub(first) > MOST {
+                if last < first || last.saturating_sub(first) > MAX_NUMBERS {
                     return Err(bad());
                 }
                 steps.extend(first..=last);

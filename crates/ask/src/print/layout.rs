@@ -3,7 +3,7 @@
 use super::table::USUAL_PRIORITY;
 
 /// Columns between two columns.
-pub(super) const GAP: usize = 2;
+pub(super) const COLUMN_GAP: usize = 2;
 /// A shorter bar says nothing.
 const SMALLEST_BAR: usize = 4;
 /// The screen for which the least widths are given; they grow with wider ones.
@@ -91,7 +91,7 @@ fn bar_width(wish: &Wish<'_>, bar: usize) -> usize {
 fn least_width(wishes: &[Wish<'_>], kept: &[usize], bar: usize, room: usize) -> usize {
     let columns: usize =
         kept.iter().map(|&column| wishes[column].least(room) + bar_width(&wishes[column], bar)).sum();
-    columns + GAP * kept.len().saturating_sub(1)
+    columns + COLUMN_GAP * kept.len().saturating_sub(1)
 }
 
 fn slots(wishes: &[Wish<'_>], kept: &[usize], bar: usize, room: usize) -> Vec<Slot> {
@@ -104,7 +104,7 @@ fn slots(wishes: &[Wish<'_>], kept: &[usize], bar: usize, room: usize) -> Vec<Sl
     };
     let mut slots: Vec<Slot> = kept.iter().map(slot).collect();
     let spare = |slot: &Slot| slot.text - wishes[slot.column].least(room);
-    let full = slots.iter().map(Slot::width).sum::<usize>() + GAP * slots.len().saturating_sub(1);
+    let full = slots.iter().map(Slot::width).sum::<usize>() + COLUMN_GAP * slots.len().saturating_sub(1);
     for _ in room..full {
         match slots.iter_mut().filter(|slot| spare(slot) > 0).max_by_key(|slot| spare(slot)) {
             Some(slot) => slot.text -= 1,
@@ -131,7 +131,7 @@ mod tests {
     }
 
     fn total(slots: &[Slot]) -> usize {
-        slots.iter().map(Slot::width).sum::<usize>() + GAP * (slots.len() - 1)
+        slots.iter().map(Slot::width).sum::<usize>() + COLUMN_GAP * (slots.len() - 1)
     }
 
     #[test]

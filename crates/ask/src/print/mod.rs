@@ -42,7 +42,7 @@ pub use measure::{end_ellipsis, middle_ellipsis, width, wrap};
 pub use plot::{Plot, area_plot};
 pub use role::{Palette, Role};
 pub use screen::Screen;
-pub use section::{LABEL, labelled, lines_of};
+pub use section::{LABEL_COLUMNS, labelled, lines_of};
 pub use spark::sparkline;
 pub use stacked::{split_cells, stacked_bar, stacked_legend, stacked_line};
 pub use table::{Align, Cell, Column, KEEP, Shorten, Table};

@@ -11,7 +11,7 @@ use super::screen::Screen;
 use super::units;
 
 /// Fewer columns than this are no curve.
-const NARROWEST: usize = 10;
+const MIN_PLOT_COLUMNS: usize = 10;
 
 /// How to draw a curve.
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +57,7 @@ pub fn area_plot(out: &mut dyn Write, screen: &Screen, points: &[(i64, i64)], pl
     let columns = plot.width.saturating_sub(margin + 2);
     let axis = Axis { start, end, columns, origin: plot.origin.unwrap_or(start) };
     let mark = screen.text(&format!("{} at {}", (plot.unit)(peak.1), axis.label(peak.0))).into_owned();
-    if columns < NARROWEST {
+    if columns < MIN_PLOT_COLUMNS {
         return note(out, screen, &format!("peak {mark}"));
     }
 

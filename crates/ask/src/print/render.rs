@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use super::bar::{ascii_bar, bar};
 use super::heading::{heading, note};
-use super::layout::{GAP, Slot, Wish, fit};
+use super::layout::{COLUMN_GAP, Slot, Wish, fit};
 use super::line::Line;
 use super::measure::{middle_ellipsis, width};
 use super::role::Role;
@@ -91,7 +91,7 @@ impl Table {
             })
             .collect();
         let slots = fit(&wishes, (!screen.wide).then_some(screen.width));
-        let rule = slots.iter().map(Slot::width).sum::<usize>() + GAP * slots.len().saturating_sub(1);
+        let rule = slots.iter().map(Slot::width).sum::<usize>() + COLUMN_GAP * slots.len().saturating_sub(1);
         let rule = screen.text("─").repeat(rule);
 
         let header = |text: &String| Ready { text: text.clone(), ..Ready::default() };
@@ -158,7 +158,7 @@ impl Column {
             let drawn = if screen.unicode { bar(share, slot.bar) } else { ascii_bar(share, slot.bar) };
             line.push(Some(cell.role.unwrap_or(Role::Accent)), &drawn);
         }
-        line.gap(GAP);
+        line.gap(COLUMN_GAP);
     }
 
     fn shortened(&self, screen: &Screen, cell: &Ready, room: usize) -> String {

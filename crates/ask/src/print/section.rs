@@ -7,7 +7,7 @@ use super::role::Role;
 use super::screen::Screen;
 
 /// The width of the column of labels.
-pub const LABEL: usize = 6;
+pub const LABEL_COLUMNS: usize = 6;
 
 /// Lines, ready to be printed, with a label beside the first of them. Nothing if there are none.
 pub fn labelled(out: &mut dyn Write, screen: &Screen, label: &str, lines: &[String]) -> io::Result<()> {
@@ -17,7 +17,7 @@ pub fn labelled(out: &mut dyn Write, screen: &Screen, label: &str, lines: &[Stri
             writeln!(out, "{}", screen.paint(Role::Heading, label))?;
             continue;
         }
-        let gap = " ".repeat(LABEL.saturating_sub(width(label)).max(1));
+        let gap = " ".repeat(LABEL_COLUMNS.saturating_sub(width(label)).max(1));
         let label = if label.is_empty() { String::new() } else { screen.paint(Role::Heading, label) };
         writeln!(out, "{label}{gap}{line}")?;
     }

@@ -9,7 +9,7 @@ use super::screen::Screen;
 use super::units;
 
 /// What separates two entries of a legend.
-const GAP: usize = 3;
+const LEGEND_GAP: usize = 3;
 /// Fills for all but idle parts. All are block elements, which fill their cell in every font.
 const FILLS: [char; 7] = ['█', '▓', '▒', '▚', '▞', '▄', '▀'];
 const ASCII_FILLS: [char; 7] = ['#', '=', '+', 'o', '*', 'x', '~'];
@@ -65,13 +65,13 @@ pub fn stacked_legend(
         let label = end_ellipsis(&label, room.saturating_sub(width(&share) + 3).max(1));
         let label = screen.text(&label);
         let size = 3 + width(&label) + width(&share);
-        if used > 0 && used + GAP + size > room {
+        if used > 0 && used + LEGEND_GAP + size > room {
             std::mem::replace(&mut line, Line::new(screen)).end(out)?;
             used = 0;
         }
         if used > 0 {
-            line.gap(GAP);
-            used += GAP;
+            line.gap(LEGEND_GAP);
+            used += LEGEND_GAP;
         }
         line.push(Some(role), &fill.to_string());
         line.gap(1);

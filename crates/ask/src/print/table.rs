@@ -7,7 +7,7 @@ use super::units;
 /// What stands for nothing, so that the numbers that matter are easier to find.
 const NOTHING: &str = "–";
 /// A name shorter than this tells too little.
-const SHORTEST_NAME: usize = 24;
+const MIN_NAME_COLUMNS: usize = 24;
 /// What a column matters unless said otherwise.
 pub(super) const USUAL_PRIORITY: u8 = 100;
 /// The priority of a column that is never dropped.
@@ -56,7 +56,7 @@ impl Column {
     ///
     /// At least 24 columns remain, and more on screens of more than 80 columns.
     pub fn name(header: impl Into<String>) -> Self {
-        Self::text(header).flexible(SHORTEST_NAME, middle_ellipsis).keep()
+        Self::text(header).flexible(MIN_NAME_COLUMNS, middle_ellipsis).keep()
     }
 
     /// Lets the column be shortened by `shorten`, down to `least` columns on a screen of 80 and in

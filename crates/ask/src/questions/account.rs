@@ -16,16 +16,16 @@ use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps::{PARTIAL, STEP, WALL};
 use stepscope_analyse::threads::activity::Activity;
 
+use super::only_functions;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{self, Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "account",
-    alias: None,
     about: "Every nanosecond of every step, by cause: what the device did, or why it was idle.",
     examples: &[
         "account TRACE",
@@ -40,7 +40,7 @@ pub(super) const QUESTION: Question = Question {
         verdict::DEFINITIONS,
         account::DEFINITIONS,
         account::IDLE_DEFINITIONS,
-        OWN,
+        OWN_DEFINITIONS,
         &[STEP, WALL, PARTIAL],
     ],
     forms: &[Form {
@@ -55,10 +55,11 @@ pub(super) const QUESTION: Question = Question {
         ]],
     }],
     answer,
+    ..USUAL
 };
 
 /// What the sums over steps mean.
-const OWN: &[Definition] = &[
+const OWN_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "total_ns",
         label: "Total",
@@ -77,7 +78,7 @@ const OWN: &[Definition] = &[
 ];
 
 /// Causes drawn in the picture before the rest is put together.
-const DRAWN: usize = 6;
+const MAX_CAUSES: usize = 6;
 
 /// One cause on one device, summed over the steps.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -120,6 +121,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         .fact("verdict", &asked.run.verdict())
         .main(main);
     answer.remarks.extend(left_out);
+    answer.remarks.extend(only_functions(&asked.run).map(str::to_owned));
     Ok(answer)
 }
 
@@ -193,7 +195,7 @@ fn cause_part(
     let mut part = rows.into_part("causes", "nothing recorded", move |rows| {
         let mut table = causes_table(rows, steps, wall_ns).title(&title, &words);
         if some_partial {
-            table.note("partial steps are shown below but do not count here");
+            table.note("steps that are left out are shown below but do not count here");
         }
         table
     });
@@ -242,7 +244,7 @@ pub(super) fn pieces(sum: &AccountRow, most: usize, least: f64) -> Vec<(&'static
 
 /// The causes as one bar.
 fn bar(sum: &AccountRow) -> crate::answer::Draw {
-    let parts = pieces(sum, DRAWN, 0.0);
+    let parts = pieces(sum, MAX_CAUSES, 0.0);
     let wall_ns = sum.wall_ns;
     Box::new(move |out, screen| {
         if wall_ns == 0 {

@@ -6,17 +6,16 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::code::{self, CodeBy, CodeRow};
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "code",
-    alias: None,
     about: "Your program's functions by host time, time waiting for the device, and device time they \
             launched: which code keeps the GPU busy, and which waits for it. \
             Needs recorded calls (PyTorch: with_stack=True).",
@@ -37,6 +36,8 @@ pub(super) const QUESTION: Question = Question {
         ]],
     }],
     answer,
+    page_parts: &["code"],
+    ..USUAL
 };
 
 /// What an empty table says.
@@ -65,7 +66,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     } else {
         "host_ns"
     };
-    let rows = arrange(report.rows, &ask.rows, Some(default), TOP, |row| &row.function)?;
+    let rows = arrange(report.rows, &ask.rows, Some(default), DEFAULT_TOP, |row| &row.function)?;
     let part = rows.into_part("code", NONE, move |rows| table(rows, by).title("Code", &words));
     Ok(Answer::new(vec![part]).fact("device_ns", &device).fact("wait_ns", &wait).fact("wall_ns", &wall))
 }

@@ -8,21 +8,19 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::collectives::{self, CollectiveRow, Side, collectives};
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "collectives",
-    alias: None,
     about: "Collectives: message sizes, durations, bandwidth, and how much is exposed.",
     examples: &["collectives TRACE", "collectives TRACE --filter all_reduce --sort bus_bytes_per_second"],
     group: Group::Device,
-    by: &[],
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[collectives::DEFINITIONS],
@@ -32,6 +30,8 @@ pub(super) const QUESTION: Question = Question {
         members: &[&[rows::<CollectiveRow>("collectives"), fact::<CollectivesTotals>("totals")]],
     }],
     answer,
+    page_parts: &["collectives"],
+    ..USUAL
 };
 
 /// All rows together.
@@ -59,7 +59,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         units::time(report.exposed_ns),
     );
     let words = if report.calls == 0 { String::new() } else { words };
-    let rows = arrange(report.rows, &ask.rows, Some("total_ns"), TOP, |r| r.operation.name())?;
+    let rows = arrange(report.rows, &ask.rows, Some("total_ns"), DEFAULT_TOP, |r| r.operation.name())?;
     let empty = rows.when_empty("no collectives in this trace; it is of one rank, or they were not recorded");
     let left_out = rows.left_out();
     let part = Part::new("collectives", rows.rows, move |rows| {

@@ -6,17 +6,16 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::compiled::{self, CompilePhase, CompiledRegion, EagerRow, GeneratedRow, Health};
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
-use crate::rows::{Arranged, arrange};
+use crate::rows::{RowSelection, arrange};
 
 pub(super) const QUESTION: Question = Question {
     name: "compile",
-    alias: None,
     about: "torch.compile: compiled regions, graph breaks, guards, recompiles, compile time, and generated kernels with their \
             source.",
     examples: &[
@@ -41,6 +40,8 @@ pub(super) const QUESTION: Question = Question {
         Form { name: "CompileByPhase", about: TRACES, members: &[&[rows::<CompilePhase>("phases")]] },
     ],
     answer,
+    page_parts: &["health", "compiled", "eager", "regions"],
+    ..USUAL
 };
 
 const NONE: &str = "nothing in this trace was compiled by torch.compile";
@@ -58,22 +59,23 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let part = match by {
         "kernel" => {
             let none = if found { "no generated kernels ran on a device" } else { NONE };
-            let rows = arrange(report.generated, &ask.rows, None, TOP, |r| &r.kernel)?;
+            let rows = arrange(report.generated, &ask.rows, None, DEFAULT_TOP, |r| &r.kernel)?;
             part("kernels", rows, none, move |rows| generated_table(rows, full))
         }
         "eager" => {
             let none = if found { "no operators ran between compiled parts" } else { NONE };
-            let rows = arrange(report.eager, &ask.rows, None, TOP, |r| &r.name)?;
+            let rows = arrange(report.eager, &ask.rows, None, DEFAULT_TOP, |r| &r.name)?;
             part("eager", rows, none, eager_table)
         }
         "phase" => {
             let none = if found { "nothing was compiled while this trace was recorded" } else { NONE };
-            let rows = arrange(report.phases, &ask.rows, None, TOP, |r| &r.phase)?;
+            let rows = arrange(report.phases, &ask.rows, None, DEFAULT_TOP, |r| &r.phase)?;
             part("phases", rows, none, phases_table)
         }
         _ => {
-            let rows =
-                arrange(report.regions, &ask.rows, None, TOP, |r| r.function.as_deref().unwrap_or(&r.region))?;
+            let rows = arrange(report.regions, &ask.rows, None, DEFAULT_TOP, |r| {
+                r.function.as_deref().unwrap_or(&r.region)
+            })?;
             let none = if found { "no compiled region was entered" } else { NONE };
             let regions = part("regions", rows, none, move |rows| regions_table(rows, full));
             let regions = if found { regions } else { unless_empty(regions) };
@@ -85,7 +87,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 
 fn part<R: serde::Serialize + schemars::JsonSchema + Send + Sync + 'static>(
     key: &'static str,
-    rows: Arranged<R>,
+    rows: RowSelection<R>,
     none: &'static str,
     table: impl Fn(&[R]) -> Table + Send + Sync + 'static,
 ) -> Part {

@@ -2,21 +2,20 @@
 
 use std::sync::Arc;
 
-use stepscope_analyse::replay::critical_path::{self, ClassRow, PathClass, PathRow, PieceRow};
+use stepscope_analyse::replay::critical_path::{self, PathClass, PathClassRow, PathRow, PieceRow};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
 use super::kernels::shown_name;
-use super::{TOP, host_name};
+use super::{DEFAULT_TOP, host_name};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, Member, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "critical-path",
-    alias: None,
     about: "The chain of work and waiting that determined how long the run took.",
     examples: &[
         "critical-path TRACE",
@@ -33,10 +32,11 @@ pub(super) const QUESTION: Question = Question {
         Form { name: "CriticalPathByPiece", about: TRACES, members: &[CLASSES, &[rows::<PieceRow>("pieces")]] },
     ],
     answer,
+    ..USUAL
 };
 
 /// What both groupings have.
-const CLASSES: &[Member] = &[rows::<ClassRow>("classes"), fact::<i64>("wall_ns")];
+const CLASSES: &[Member] = &[rows::<PathClassRow>("classes"), fact::<i64>("wall_ns")];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
@@ -66,11 +66,11 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let full = ask.full;
     let rows = match ask.grouped() {
         "piece" => {
-            let rows = arrange(path.rows(asked.trace()), &ask.rows, None, TOP, |r| &r.name)?;
+            let rows = arrange(path.rows(asked.trace()), &ask.rows, None, DEFAULT_TOP, |r| &r.name)?;
             rows.into_part("pieces", "nothing recorded", move |rows| pieces_table(rows, full))
         }
         _ => {
-            let rows = arrange(report.rows, &ask.rows, None, TOP, |r| &r.name)?;
+            let rows = arrange(report.rows, &ask.rows, None, DEFAULT_TOP, |r| &r.name)?;
             rows.into_part("path", "nothing recorded", move |rows| {
                 rows_table(rows, full).title(
                     "On the critical path",
@@ -123,7 +123,7 @@ fn role(class: PathClass) -> Role {
     }
 }
 
-fn classes_table(classes: &[ClassRow]) -> Table {
+fn classes_table(classes: &[PathClassRow]) -> Table {
     Columns::of(classes)
         .defined_by(QUESTION.definitions)
         .add(Column::text("Class").keep(), |c| Cell::text(c.class.label()))

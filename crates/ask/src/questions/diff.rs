@@ -1,4 +1,4 @@
-//! Two runs compared, or more set side by side. Not in the registry of questions about one run: it needs two sides.
+//! Two runs compared, or more set side by side.
 
 mod several;
 pub mod words;
@@ -10,26 +10,27 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::compare::{
-    self, CauseChange, Change, ChangeRow, DiffQuery, FigureRow, FigureUnit, FindingChange, FindingState,
-    Matched, StepSide, diff,
+    self, CauseChange, Change, ChangeRow, DiffQuery, FindingChange, FindingState, Matched, MetricRow,
+    MetricUnit, StepSide, diff,
 };
 use stepscope_analyse::devices::energy::ENERGY;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::statistics::{Comparison, Rule, Verdict};
 use stepscope_analyse::steps::samples;
 use stepscope_ground::Problem;
 
 use self::words::{because, place, sentence, shortened};
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Findings, Group, Question, TRACES, Takes, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Screen, Table, labelled, units, wrap};
 use crate::rows::arrange;
 
-/// The question about two sides. [`Ask::sides`] says how many of the runs belong to which.
-pub static DIFF: Question = Question {
+/// [`Ask::sides`] says how many of the runs belong to which side.
+pub(super) const QUESTION: Question = Question {
     name: "diff",
     alias: Some("compare"),
     about: "Did it help? Compares two runs: faster or slower, by how much, and what made the difference.",
@@ -42,10 +43,8 @@ pub static DIFF: Question = Question {
         "diff batch32.json batch64.json batch128.json  more than two side by side",
     ],
     group: Group::Change,
-    by: &[],
     options: &["sort", "top", "filter", "device"],
-    report_by: None,
-    definitions: &[compare::DEFINITIONS, samples::DEFINITIONS, &[ENERGY]],
+    definitions: &[compare::DEFINITIONS, samples::DEFINITIONS, &[ENERGY], JUDGED_DEFINITIONS],
     forms: &[
         Form {
             name: "DiffAnswer",
@@ -53,7 +52,7 @@ pub static DIFF: Question = Question {
             members: &[&[
                 rows::<CauseChange>("causes"),
                 rows::<ChangeRow>("rows"),
-                rows::<FigureRow>("figures"),
+                rows::<MetricRow>("figures"),
                 rows::<FindingChange>("findings"),
                 fact::<StepSide>("before"),
                 fact::<StepSide>("after"),
@@ -65,7 +64,49 @@ pub static DIFF: Question = Question {
         Form { name: "SideBySide", about: TRACES, members: &[several::MEMBERS] },
     ],
     answer,
+    takes: Takes::Sides(
+        "The later run: a trace or a folder of them. Several are shown side by side; with --after, these are more of the \
+         earlier runs",
+    ),
+    findings: Findings::Included,
+    ..USUAL
 };
+
+const JUDGED_DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "baseline",
+        label: "Before",
+        text: "Step time of the earlier side: the median over its recordings.",
+    },
+    Definition {
+        field: "current",
+        label: "After",
+        text: "Step time of the later side: the median over its recordings.",
+    },
+    Definition {
+        field: "p",
+        label: "p",
+        text: "How likely such a difference, or a larger one, would be if there were none.",
+    },
+    Definition {
+        field: "length",
+        label: "Block",
+        text: "Steps that are resampled together, because neighbors are alike.",
+    },
+    Definition {
+        field: "baseline_repeats",
+        label: "Recordings before",
+        text: "Recordings of the earlier side.",
+    },
+    Definition { field: "current_repeats", label: "Recordings after", text: "Recordings of the later side." },
+    Definition { field: "baseline_values", label: "Steps before", text: "Steps of the earlier side in total." },
+    Definition { field: "current_values", label: "Steps after", text: "Steps of the later side in total." },
+    Definition {
+        field: "repeats_to_decide",
+        label: "Recordings to decide",
+        text: "About how many recordings per side would decide, if nothing was decided and the noise stays as it is.",
+    },
+];
 
 /// The verdict for programs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -107,12 +148,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     };
     let step_ns = found.before.mean_ns;
     let causes = Part::new("causes", found.causes, move |rows| causes_table(rows, step_ns));
-    let changed = arrange(found.rows, &ask.rows, None, TOP, |row: &ChangeRow| &row.name)?;
+    let changed = arrange(found.rows, &ask.rows, None, DEFAULT_TOP, |row: &ChangeRow| &row.name)?;
     let rows = changed.into_part("rows", "nothing to compare: no steps in one of the runs", |rows| {
         rows_table(rows)
             .title("What made the difference", "per step; the changes of all rows add up to that of the step")
     });
-    let figures = Part::new("figures", found.figures, figures_table);
+    let figures = Part::new("figures", found.figures, metrics_table);
     let findings = Part::new("findings", found.findings, findings_table);
     let mut answer = Answer::new(vec![causes, rows, figures, findings])
         .main("rows")
@@ -138,7 +179,7 @@ fn headline(
     sides: [&StepSide; 2],
     unlike: &[String],
 ) -> std::io::Result<()> {
-    let room = screen.width.clamp(40, 110) - print::LABEL;
+    let room = screen.width.clamp(40, 110) - print::LABEL_COLUMNS;
     let role = match judged.verdict {
         Verdict::Faster => Role::Good,
         Verdict::Slower => Role::Warn,
@@ -188,7 +229,7 @@ fn causes_table(rows: &[CauseChange], step_ns: i64) -> Table {
     let (before, after) = (sum(|r| r.before_ns), sum(|r| r.after_ns));
     let step = ("step", before, after, after.saturating_sub(before));
     Columns::of(rows.iter().map(|r| (r.label, r.before_ns, r.after_ns, r.delta_ns)))
-        .defined_by(DIFF.definitions)
+        .defined_by(QUESTION.definitions)
         .add(Column::text("Cause").keep(), |(label, ..)| Cell::text(label))
         .metric("before_ns", KEEP, |(_, before, ..)| Cell::time(before))
         .metric("after_ns", KEEP, |(_, _, after, _)| Cell::time(after))
@@ -243,7 +284,7 @@ fn place_of(row: &ChangeRow) -> String {
 
 fn rows_table(rows: &[ChangeRow]) -> Table {
     Columns::of(rows)
-        .defined_by(DIFF.definitions)
+        .defined_by(QUESTION.definitions)
         .metric("delta_ns", KEEP, |r| delta(r.delta_ns, r.is_noise))
         .metric("noise_ns", 60, |r| {
             Cell::maybe(r.noise_ns, |ns| Cell::text(format!("±{}", units::time(ns))).role(Role::Dim))
@@ -263,23 +304,23 @@ fn rows_table(rows: &[ChangeRow]) -> Table {
         .table()
 }
 
-fn figure(value: f64, unit: FigureUnit) -> String {
+fn metric_text(value: f64, unit: MetricUnit) -> String {
     match unit {
-        FigureUnit::Nanoseconds => units::time(value as i64),
-        FigureUnit::Bytes => units::bytes(value as i64),
-        FigureUnit::Count if value >= 1e6 => units::flops(value),
-        FigureUnit::Count if value.fract() == 0.0 => units::count(value as u64),
-        FigureUnit::Count => format!("{value:.1}"),
-        FigureUnit::Share => units::percent(value),
-        FigureUnit::PerSecond => units::rate(value),
-        FigureUnit::Joules => units::joules(value),
+        MetricUnit::Nanoseconds => units::time(value as i64),
+        MetricUnit::Bytes => units::bytes(value as i64),
+        MetricUnit::Count if value >= 1e6 => units::flops(value),
+        MetricUnit::Count if value.fract() == 0.0 => units::count(value as u64),
+        MetricUnit::Count => format!("{value:.1}"),
+        MetricUnit::Share => units::percent(value),
+        MetricUnit::PerSecond => units::rate(value),
+        MetricUnit::Joules => units::joules(value),
     }
 }
 
-fn figure_change(row: &FigureRow) -> Cell {
+fn metric_change(row: &MetricRow) -> Cell {
     let change = match (row.delta, row.before) {
         (Some(0.0), _) => Cell::text("0").role(Role::Dim),
-        (Some(delta), _) if row.unit == FigureUnit::Share => {
+        (Some(delta), _) if row.unit == MetricUnit::Share => {
             Cell::text(format!("{}{:.1} points", if delta > 0.0 { "+" } else { "−" }, delta.abs() * 100.0))
         }
         (Some(delta), Some(before)) if before != 0.0 => Cell::text(units::delta_percent(delta / before)),
@@ -293,22 +334,22 @@ fn figure_change(row: &FigureRow) -> Cell {
     }
 }
 
-fn figures_table(rows: &[FigureRow]) -> Table {
+fn metrics_table(rows: &[MetricRow]) -> Table {
     let value =
-        |r: &FigureRow, value: Option<f64>| Cell::maybe(value, |value| Cell::text(figure(value, r.unit)));
+        |r: &MetricRow, value: Option<f64>| Cell::maybe(value, |value| Cell::text(metric_text(value, r.unit)));
     Columns::of(rows)
-        .defined_by(DIFF.definitions)
+        .defined_by(QUESTION.definitions)
         .add(Column::text("Metric").keep(), |r| Cell::text(r.figure))
         .metric("before", KEEP, |r| value(r, r.before))
         .metric("after", KEEP, |r| value(r, r.after))
-        .add(Column::number("Change").keep(), figure_change)
+        .add(Column::number("Change").keep(), metric_change)
         .table()
         .title("Other metrics", "of the steps")
 }
 
 fn findings_table(rows: &[FindingChange]) -> Table {
     Columns::of(rows)
-        .defined_by(DIFF.definitions)
+        .defined_by(QUESTION.definitions)
         .add(Column::text("Finding").keep(), |r| match r.change {
             FindingState::New => Cell::text("new").role(Role::Warn),
             FindingState::Gone => Cell::text("gone").role(Role::Good),

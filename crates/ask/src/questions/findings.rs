@@ -15,17 +15,16 @@ use stepscope_ground::Problem;
 use stepscope_model::DocumentKind;
 
 use crate::answer::{Answer, Next, Part};
-use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::ask::{Ask, Findings, Group, Question, TRACES_AND_PROFILES, USUAL};
 use crate::form::{Form, fact, rows};
-use crate::options::RowsAsked;
+use crate::options::RowOptions;
 use crate::print::Table;
-use crate::rows::{Arranged, arrange};
+use crate::rows::{RowSelection, arrange};
 
 pub use list::rules;
 
 pub(super) const QUESTION: Question = Question {
     name: "findings",
-    alias: None,
     about: "What to change: what each fix would save, why, the code, and how to check it.",
     examples: &[
         "findings TRACE",
@@ -35,10 +34,9 @@ pub(super) const QUESTION: Question = Question {
         "findings --list  all rules and their thresholds",
     ],
     group: Group::Change,
-    by: &[],
     options: &["top", "filter", "step"],
     report_by: Some(&[]),
-    definitions: &[findings::DEFINITIONS, STEP, OWN],
+    definitions: &[findings::DEFINITIONS, STEP, OWN_DEFINITIONS],
     forms: &[Form {
         name: "FindingsAnswer",
         about: TRACES_AND_PROFILES,
@@ -48,12 +46,16 @@ pub(super) const QUESTION: Question = Question {
             fact::<i64>("unprofiled_step_ns"),
             fact::<i64>("unprofiled_step_low_ns"),
             fact::<i64>("unprofiled_step_high_ns"),
+            fact::<bool>("step_measured"),
+            fact::<String>("step_text"),
             fact::<usize>("steps"),
             fact::<Vec<CouldNotLook>>("could_not_look"),
             fact::<Option<Severity>>("worst"),
         ]],
     }],
     answer,
+    findings: Findings::Answer,
+    ..USUAL
 };
 
 /// What the savings are measured against.
@@ -67,37 +69,48 @@ pub(super) const STEP: &[Definition] = &[
     Definition {
         field: "unprofiled_step_ns",
         label: "Without the profiler",
-        text: "The mean step as it would be without the profiler: what recording costs is estimated from the trace (a \
-               cost per event, scaled by how long operators take that do nothing) and taken out of the host's time; \
-               then the run is replayed. A heuristic.",
+        text: "The mean step without the profiler. Measured, where the recording timed steps before it (the mean of the \
+               later two thirds, without pauses; the device's, if that is longer). Else a heuristic: what recording \
+               costs is estimated from the trace (a cost per event, scaled by how long operators take that do nothing) \
+               and taken out of the host's time; then the run is replayed.",
     },
     Definition {
         field: "unprofiled_step_low_ns",
         label: "At least",
-        text: "The same if recording cost 30% more than estimated; 100% if the trace does not say how fast its host is.",
+        text: "Measured: two standard errors less. Else the same if recording cost 30% more than estimated; 100% if the \
+               trace does not say how fast its host is.",
     },
     Definition {
         field: "unprofiled_step_high_ns",
         label: "At most",
-        text: "The same if recording cost 30% less than estimated; 100% if the trace does not say how fast its host is.",
+        text: "Measured: two standard errors more. Else the same if recording cost 30% less than estimated; 100% if the \
+               trace does not say how fast its host is.",
     },
 ];
 
-const OWN: &[Definition] =
-    &[Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." }];
+const OWN_DEFINITIONS: &[Definition] = &[
+    Definition {
+        field: "step_measured",
+        label: "Measured",
+        text: "Whether the step without the profiler was timed before the recording; else it is an estimate.",
+    },
+    Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." },
+];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if runs[0].kind() == DocumentKind::Profile {
         ask.refuse(&["step"], "a profile", "leave it out: a profile has no steps")?;
     }
     let asked = ask.part_of(&runs[0])?;
-    let found = Arc::new(Found::look(&asked.run, ask)?);
+    let found = Arc::new(FindingList::look(&asked.run, ask)?);
     let part = Part::new("findings", found.shown.rows.clone(), |_| Table::default()).shown(false);
     let mut answer = Answer::new(vec![part])
         .fact("step_ns", &found.step_ns)
         .fact("unprofiled_step_ns", &found.unprofiled.step_ns)
         .fact("unprofiled_step_low_ns", &found.unprofiled.low_ns)
         .fact("unprofiled_step_high_ns", &found.unprofiled.high_ns)
+        .fact("step_measured", &found.unprofiled.measured)
+        .fact("step_text", &found.step_text)
         .fact("steps", &found.steps)
         .fact("could_not_look", &found.blind)
         .fact("worst", &found.worst);
@@ -143,8 +156,8 @@ fn snapshot_next() -> Vec<Next> {
 }
 
 /// The findings of a run and what they are measured against.
-struct Found {
-    shown: Arranged<Finding>,
+struct FindingList {
+    shown: RowSelection<Finding>,
     /// The worst that matches the filter, shown or not.
     worst: Option<Severity>,
     /// What savings are parts of.
@@ -157,9 +170,10 @@ struct Found {
     step_ns: i64,
     /// The same without the profiler.
     unprofiled: Unprofiled,
+    /// Both in words.
+    step_text: String,
     /// How many steps that is the mean of.
     steps: usize,
-    /// The trace.
     path: String,
     /// Whether a device worked.
     on_device: bool,
@@ -167,25 +181,26 @@ struct Found {
     blind: Vec<CouldNotLook>,
 }
 
-impl Found {
-    fn look(run: &Run, ask: &Ask) -> Result<Found, Problem> {
+impl FindingList {
+    fn look(run: &Run, ask: &Ask) -> Result<FindingList, Problem> {
         let all = findings::findings(run, &ask.thresholds);
-        let named: Vec<Named> = all.into_iter().map(Named::new).collect();
-        let rows = RowsAsked { top: Some(0), ..ask.rows.clone() };
+        let named: Vec<FilterRow> = all.into_iter().map(FilterRow::new).collect();
+        let rows = RowOptions { top: Some(0), ..ask.rows.clone() };
         let matching = arrange(named, &rows, None, 0, |f| &f.name)?;
         let worst = matching.rows.iter().map(|f| f.finding.severity).max();
         let mut rows: Vec<Finding> = matching.rows.into_iter().map(|f| f.finding).collect();
         if let Some(top) = ask.rows.top.filter(|top| *top > 0) {
             rows.truncate(top);
         }
-        Ok(Found {
-            shown: Arranged { rows, matched: matching.matched, all: matching.all },
+        Ok(FindingList {
+            shown: RowSelection { rows, matched: matching.matched, all: matching.all },
             worst,
-            whole: words::Whole::of(run),
+            whole: words::Whole::new(run),
             snapshot: run.snapshot().is_some(),
             plain: run.hot().is_some(),
             step_ns: run.whole_ns(),
             unprofiled: *run.unprofiled(),
+            step_text: words::step_text(run),
             steps: run.steps().counted().count(),
             path: run.trace().meta().source.path.clone(),
             on_device: run.account().devices.iter().any(|row| row.device.is_some()),
@@ -196,14 +211,14 @@ impl Found {
 
 /// A finding with what `--filter` looks at: its rule and its title.
 #[derive(serde::Serialize)]
-struct Named {
+struct FilterRow {
     name: String,
     #[serde(skip)]
     finding: Finding,
 }
 
-impl Named {
-    fn new(finding: Finding) -> Named {
-        Named { name: format!("{}: {}", finding.rule, finding.title), finding }
+impl FilterRow {
+    fn new(finding: Finding) -> FilterRow {
+        FilterRow { name: format!("{}: {}", finding.rule, finding.title), finding }
     }
 }

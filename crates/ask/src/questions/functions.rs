@@ -9,18 +9,17 @@ use stepscope_analyse::tables::functions::{
 use stepscope_ground::Problem;
 use stepscope_model::Profile;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES, USUAL};
 use crate::form::{Form, fact, rows};
-use crate::options::RowsAsked;
+use crate::options::RowOptions;
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::{arrange, regex_of};
 
 pub(super) const QUESTION: Question = Question {
     name: "functions",
-    alias: None,
     about: "Functions by self time, total time and calls, from cProfile, py-spy, pprof and other profiles, or from \
             Python calls and samples in a trace.",
     examples: &[
@@ -29,7 +28,6 @@ pub(super) const QUESTION: Question = Question {
         "functions TRACE --sort waiting  where threads wait",
     ],
     group: Group::Time,
-    by: &[],
     options: &["sort", "top", "filter", "callers", "callees", "value"],
     report_by: Some(&[]),
     definitions: &[functions::DEFINITIONS, functions::EDGE_DEFINITIONS],
@@ -60,6 +58,8 @@ pub(super) const QUESTION: Question = Question {
         },
     ],
     answer,
+    page_parts: &["functions"],
+    ..USUAL
 };
 
 /// What an empty table says.
@@ -121,7 +121,7 @@ fn sort_field(asked: &str, unit: AmountUnit) -> String {
 }
 
 /// The rows asked for, with the word of `--sort` as a field.
-fn rows_asked(ask: &Ask, unit: AmountUnit) -> RowsAsked {
+fn rows_asked(ask: &Ask, unit: AmountUnit) -> RowOptions {
     let mut asked = ask.rows.clone();
     asked.sort = asked.sort.map(|sort| sort_field(&sort, unit));
     asked
@@ -136,7 +136,7 @@ fn all(ask: &Ask, report: Functions) -> Result<Answer, Problem> {
         false => sort_field("total", unit),
     };
     let facts = (report.value, report.samples, report.waiting_ns, report.calls, report.primitive_calls);
-    let rows = arrange(report.rows, &rows_asked(ask, unit), Some(&default), TOP, |row| &row.name)?;
+    let rows = arrange(report.rows, &rows_asked(ask, unit), Some(&default), DEFAULT_TOP, |row| &row.name)?;
     let part = rows.into_part("functions", NONE, move |rows| table(rows, unit).title("Functions", &words));
     Ok(Answer::new(vec![part])
         .fact("unit", &unit)
@@ -231,7 +231,7 @@ fn calls_of(ask: &Ask, rows: Vec<EdgeRow>, key: &'static str, pattern: &str) -> 
         _ => AmountUnit::Nanoseconds,
     };
     let default = sort_field("total", unit);
-    let rows = arrange(rows, &rows_asked(ask, unit), Some(&default), TOP, |row| match key {
+    let rows = arrange(rows, &rows_asked(ask, unit), Some(&default), DEFAULT_TOP, |row| match key {
         "callers" => &row.caller,
         _ => &row.callee,
     })?;

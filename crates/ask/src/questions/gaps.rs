@@ -11,17 +11,16 @@ use stepscope_analyse::causes::{account, gaps};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
-use crate::options::RowsAsked;
+use crate::options::RowOptions;
 use crate::print::units;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "gaps",
-    alias: None,
     about: "Idle time of each device: how much, why, and what caused it.",
     examples: &[
         "gaps TRACE",
@@ -40,15 +39,16 @@ pub(super) const QUESTION: Question = Question {
             rows::<gaps::GapKindRow>("kinds"),
             rows::<gaps::CulpritRow>("culprits"),
             rows::<gaps::GapRow>("gaps"),
-            rows::<gaps::StreamRow>("streams"),
+            rows::<gaps::StreamGapsRow>("streams"),
             fact::<GapsTotals>("totals"),
         ]],
     }],
     answer,
+    ..USUAL
 };
 
 /// Culprits and gaps shown beside each other unless `--top` says otherwise.
-const FEW: usize = 10;
+const DEFAULT_FEW: usize = 10;
 /// Gaps that are looked at one by one, beside as many as the file has slices.
 const MAX_GAPS: usize = 100_000;
 use super::NO_DEVICE_WORK as NONE;
@@ -71,7 +71,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     // of each device, which may be many times what the file holds.
     let some = ask.rows.sort.is_none() && ask.rows.filter.is_none();
     let most = asked.trace().slices().len().saturating_add(MAX_GAPS);
-    let top = match ask.rows.top.unwrap_or(TOP) {
+    let top = match ask.rows.top.unwrap_or(DEFAULT_TOP) {
         0 => most,
         top if some => top,
         top => top.max(most),
@@ -98,9 +98,9 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         Some(by) if by == table => ask.rows.clone(),
         // Beside each other, only what has names can be filtered, and only what is long is cut.
         None if table == "culprit" || table == "gap" => ask.rows.clone(),
-        _ => RowsAsked::default(),
+        _ => RowOptions::default(),
     };
-    let few = if by.is_none() { FEW } else { TOP };
+    let few = if by.is_none() { DEFAULT_FEW } else { DEFAULT_TOP };
     let kinds = arrange(report.kinds, &about("kind"), None, 0, |r| tables::kind_label(r.kind))?;
     let culprits = arrange(report.culprits, &about("culprit"), None, few, |r| &r.culprit)?;
     let mut longest = arrange(report.gaps, &about("gap"), None, few, |r| r.culprit.as_deref().unwrap_or(""))?;

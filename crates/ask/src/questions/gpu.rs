@@ -4,24 +4,22 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::devices::utilization::{self, GpuRow, StreamRow as StreamUse};
+use stepscope_analyse::devices::utilization::{self, GpuRow, StreamUse};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "gpu",
-    alias: None,
     about: "GPU utilization, SM efficiency, occupancy and tensor cores, per device and stream.",
     examples: &["gpu TRACE --explain"],
     group: Group::Device,
-    by: &[],
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[utilization::DEFINITIONS],
@@ -31,6 +29,7 @@ pub(super) const QUESTION: Question = Question {
         members: &[&[rows::<GpuRow>("gpu"), rows::<StreamRow>("streams")]],
     }],
     answer,
+    ..USUAL
 };
 
 /// A stream with its device.

@@ -6,17 +6,16 @@ use stepscope_analyse::devices::graphs::{self, GraphRow, NodeRow};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::kernels::shown_name;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "graphs",
-    alias: None,
     about: "CUDA and HIP graphs: replays, device time, gaps, and the nodes that take the most time.",
     examples: &["graphs TRACE", "graphs TRACE --by node --top 0", "graphs TRACE --by node --filter gemm"],
     group: Group::Device,
@@ -37,6 +36,8 @@ pub(super) const QUESTION: Question = Question {
         },
     ],
     answer,
+    page_parts: &["graphs"],
+    ..USUAL
 };
 
 const NONE: &str = "no graph was replayed in this trace";
@@ -56,7 +57,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         "node" => {
             let words =
                 format!("{} of {}", plural(report.nodes.len(), "node"), plural(report.graphs.len(), "graph"));
-            let rows = arrange(report.nodes, &ask.rows, Some("total_ns"), TOP, |n| &n.name)?;
+            let rows = arrange(report.nodes, &ask.rows, Some("total_ns"), DEFAULT_TOP, |n| &n.name)?;
             let (empty, left_out) = (rows.when_empty(empty), rows.left_out());
             Part::new("nodes", rows.rows, move |rows| {
                 let mut table = nodes_table(rows, several, full)
@@ -70,7 +71,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
             let replays: u64 = report.graphs.iter().map(|g| g.replays).sum();
             let words =
                 format!("{} of {}", plural(replays as usize, "replay"), plural(report.graphs.len(), "graph"));
-            let rows = arrange(report.graphs, &ask.rows, None, TOP, |g| &g.longest)?;
+            let rows = arrange(report.graphs, &ask.rows, None, DEFAULT_TOP, |g| &g.longest)?;
             let (empty, left_out) = (rows.when_empty(empty), rows.left_out());
             Part::new("graphs", rows.rows, move |rows| {
                 let mut table = table(rows, full).title("Graphs", shown(rows, &words)).when_empty(empty);

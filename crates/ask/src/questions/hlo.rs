@@ -12,16 +12,15 @@ use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 use stepscope_model::Trace;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::units;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "hlo",
-    alias: None,
     about: "Instructions in programs XLA compiled for JAX and TensorFlow: time, FLOPs, bytes, share of peak, \
             source line, and what is fused into each.",
     examples: &[
@@ -44,6 +43,8 @@ pub(super) const QUESTION: Question = Question {
         Form { name: "HloAround", about: TRACES, members: &[around::MEMBERS] },
     ],
     answer,
+    page_parts: &["instructions"],
+    ..USUAL
 };
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
@@ -63,7 +64,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let query = InstructionsQuery { selection: asked.selection.clone(), by, programs: program };
     let report = instructions(asked.trace(), &query);
     let (words, notes) = (words(&report), notes(&report));
-    let rows = arrange(report.rows, &ask.rows, Some("self_ns"), TOP, |row| &row.name)?;
+    let rows = arrange(report.rows, &ask.rows, Some("self_ns"), DEFAULT_TOP, |row| &row.name)?;
     let none = match asked.trace().meta().framework {
         Some(_) => "no compiled instructions in this trace; see `stepscope ops` and `stepscope kernels`",
         None => "no compiled program in this trace: XLA's are in profiles of JAX and TensorFlow",

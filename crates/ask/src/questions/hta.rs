@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::peers::hta::critical_path::{self, Bound, PathOptions};
+use stepscope_analyse::peers::hta::critical_path::{self, HtaBound, PathOptions};
 use stepscope_analyse::peers::hta::idle::{IdleOptions, IdlePart, IdleRow, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
 use stepscope_analyse::peers::hta::loading::Loading;
@@ -17,21 +17,19 @@ use stepscope_ground::Problem;
 use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "hta",
-    alias: None,
     about: "HTA's metrics by HTA's own rules: temporal breakdown, idle time, queue, launches, critical path.",
     examples: &["hta TRACE", "hta TRACE --by idle", "hta TRACE --by critical-path --format json"],
     group: Group::Device,
     by: &["breakdown", "idle", "queue", "launches", "critical-path"],
     options: &["sort", "top"],
-    report_by: None,
-    definitions: &[OWN],
+    definitions: &[OWN_DEFINITIONS],
     forms: &[
         Form { name: "HtaAnswer", about: TRACES, members: &[&[rows::<TemporalRow>("breakdown")]] },
         Form { name: "HtaByIdle", about: TRACES, members: &[&[rows::<HtaIdleRow>("idle")]] },
@@ -40,10 +38,11 @@ pub(super) const QUESTION: Question = Question {
         Form { name: "HtaByCriticalPath", about: TRACES, members: &[&[rows::<HtaPathRow>("critical_path")]] },
     ],
     answer,
+    ..USUAL
 };
 
 /// What each number means; the rules are those of HTA 0.6.1.
-const OWN: &[Definition] = &[
+const OWN_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "kernel_time_ns",
         label: "Kernel time",
@@ -180,7 +179,7 @@ struct HtaLaunchesRow {
 /// The time of the critical path that goes to one sort of work.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct HtaPathRow {
-    bound: Bound,
+    bound: HtaBound,
     edges: u64,
     time_ns: i64,
     share: Option<f64>,
@@ -232,7 +231,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 fn path_part(run: &Run, loading: Loading) -> Result<Part, Problem> {
     // HTA looks at one step; the second is the first that is not warming up.
     let steps = run.all_steps();
-    let (annotation, instance) = match steps.synthetic {
+    let (annotation, instance) = match steps.synthetic || steps.found.is_some() {
         true => (String::new(), 0),
         false => {
             let kept = steps.steps.len() - usize::from(loading.drop_last_step);

@@ -3,37 +3,53 @@
 use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::steps::{APART, FoundSteps};
 use stepscope_analyse::tables::profile_info::{self, ProfileInfo, profile_info};
-use stepscope_analyse::tables::run_info::{self, Report};
+use stepscope_analyse::tables::run_info::{self, RunInfo};
 use stepscope_ground::Problem;
 use stepscope_model::DocumentKind;
 
 use super::notes;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, PROFILES, Question, TRACES};
-use crate::form::{Form, single};
+use crate::ask::{Ask, Group, PROFILES, Question, TRACES, USUAL};
+use crate::form::{Form, fact, single};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 
 pub(super) const QUESTION: Question = Question {
     name: "info",
-    alias: None,
     about: "What is in the file: framework, devices, ranks, options, events, what was repaired or set aside.",
     examples: &["info TRACE --format json"],
     group: Group::Trace,
-    by: &[],
-    options: &[],
     report_by: Some(&[]),
-    definitions: &[run_info::DEFINITIONS, profile_info::DEFINITIONS],
+    definitions: &[run_info::DEFINITIONS, profile_info::DEFINITIONS, OWN_DEFINITIONS],
     forms: &[
-        Form { name: "InfoAnswer", about: TRACES, members: &[&[single::<Report>("info")]] },
+        Form {
+            name: "InfoAnswer",
+            about: TRACES,
+            members: &[&[single::<RunInfo>("info"), fact::<Option<FoundSteps>>("found_steps")]],
+        },
         Form {
             name: "InfoOfProfile",
             about: PROFILES,
-            members: &[&[single::<ProfileInfo>("profile"), single::<Report>("info")]],
+            members: &[&[single::<ProfileInfo>("profile"), single::<RunInfo>("info")]],
         },
     ],
     answer,
+    states_damage: true,
+    ..USUAL
 };
+
+/// What is said beside the report.
+const OWN_DEFINITIONS: &[Definition] = &[
+    APART,
+    Definition {
+        field: "found_steps",
+        label: "Found steps",
+        text: "How iterations were found that are not marked. None where steps are marked, or where nothing in the trace repeats \
+           for sure.",
+    },
+];
 
 fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let run = &runs[0];
@@ -42,21 +58,28 @@ fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         let held = profile_info(profile);
         let (path, words) = (report.path.clone(), stored(&report));
         let table = move |held: &ProfileInfo| profile_facts(held, &path, &words);
-        let parts =
-            vec![Part::single("profile", held, table), Part::single("info", report, facts).shown(false)];
+        let parts = vec![
+            Part::single("profile", held, table),
+            Part::single("info", report, |report| facts(report, None)).shown(false),
+        ];
         return Ok(Answer { below: Some(notes::below(run.shared_trace())), ..Answer::new(parts) });
     }
     // People see three tables of the one report.
     let hidden = |part: Part| Part { in_json: false, ..part };
+    let found = run.all_steps().found.clone();
+    let sentence = found.as_ref().map(|found| found.sentence.clone());
     let parts = vec![
-        Part::single("info", report.clone(), facts),
+        Part::single("info", report.clone(), move |report| facts(report, sentence.as_deref())),
         hidden(Part::single("categories", report.clone(), categories)),
         hidden(Part::single("ledger", report, ledger)),
     ];
-    Ok(Answer { below: Some(notes::below(run.shared_trace())), ..Answer::new(parts) })
+    Ok(Answer {
+        below: Some(notes::below(run.shared_trace())),
+        ..Answer::new(parts).fact("found_steps", &found)
+    })
 }
 
-fn facts(r: &Report) -> Table {
+fn facts(r: &RunInfo, found: Option<&str>) -> Table {
     let mut table =
         Table::new(vec![Column::text("").keep(), Column::name("").flexible(24, crate::print::end_ellipsis)])
             .title("Trace", &r.path);
@@ -102,7 +125,10 @@ fn facts(r: &Report) -> Table {
     let steps = match (r.steps.first(), r.steps.last()) {
         (Some(first), Some(last)) if r.steps.len() > 1 => format!("{} ({first} to {last})", r.steps.len()),
         (Some(only), _) => only.clone(),
-        _ => "none marked".to_owned(),
+        _ => match found {
+            Some(found) => format!("none marked; {found}"),
+            None => "none marked".to_owned(),
+        },
     };
     fact("Steps", steps);
     fact("Lanes", format!("{} processes, {} threads, {} streams", r.processes, r.threads, r.streams));
@@ -111,7 +137,7 @@ fn facts(r: &Report) -> Table {
     table
 }
 
-fn stored(r: &Report) -> String {
+fn stored(r: &RunInfo) -> String {
     let (stored, text) = (units::bytes(r.stored_bytes as i64), units::bytes(r.text_bytes as i64));
     format!("{}, {stored} stored, {text} of text", r.format)
 }
@@ -136,7 +162,7 @@ fn profile_facts(held: &ProfileInfo, path: &str, format: &str) -> Table {
     table
 }
 
-fn categories(r: &Report) -> Table {
+fn categories(r: &RunInfo) -> Table {
     let l = &r.ledger;
     let mut table = Columns::of(&r.categories)
         .defined_by(QUESTION.definitions)
@@ -156,7 +182,7 @@ fn categories(r: &Report) -> Table {
     table
 }
 
-fn ledger(r: &Report) -> Table {
+fn ledger(r: &RunInfo) -> Table {
     let l = &r.ledger;
     let words = if l.closes && l.skipped_bytes > 0 {
         "every event found is accounted for"

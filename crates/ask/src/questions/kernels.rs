@@ -15,9 +15,9 @@ use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelRow, KernelsQu
 use stepscope_ground::Problem;
 use stepscope_model::{Kind, Trace};
 
-use super::{TOP, ops::unless_empty};
+use super::{DEFAULT_TOP, ops::unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::options::ChangeWord;
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
@@ -25,14 +25,13 @@ use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "kernels",
-    alias: None,
     about: "GPU kernels, copies and memsets.",
     examples: &["kernels TRACE --by launch", "kernels TRACE --op aten::mm", "kernels TRACE --by copies"],
     group: Group::Time,
     by: &["name", "op", "launch", "stream", "copies"],
     options: &["sort", "top", "filter", "step", "device", "full", "op"],
     report_by: Some(&["op", "launch", "stream", "copies"]),
-    definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS, OWN],
+    definitions: &[kernels::DEFINITIONS, copies::DEFINITIONS, OWN_DEFINITIONS],
     forms: &[
         Form {
             name: "KernelsAnswer",
@@ -50,10 +49,11 @@ pub(super) const QUESTION: Question = Question {
         },
     ],
     answer,
+    ..USUAL
 };
 
 /// What the sums mean.
-const OWN: &[Definition] = &[
+const OWN_DEFINITIONS: &[Definition] = &[
     Definition { field: "kernel_calls", label: "Kernels", text: "How many kernels are selected." },
     Definition {
         field: "kernel_ns",
@@ -139,7 +139,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         });
         return Ok(Answer::new(vec![part]).fact("totals", &totals));
     }
-    let rows = arrange(report.rows, &ask.rows, Some("total_ns"), TOP, |r| &r.name)?;
+    let rows = arrange(report.rows, &ask.rows, Some("total_ns"), DEFAULT_TOP, |r| &r.name)?;
     let (title, none) = match &op {
         Some(op) => (format!("Kernels of {op}"), "it launched no kernels itself; what it called may have"),
         None if asked.trace().meta().framework.is_some() => (

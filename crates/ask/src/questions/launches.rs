@@ -9,16 +9,15 @@ use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
 use super::ops::ratio;
-use super::{TOP, gpu_name};
+use super::{DEFAULT_TOP, gpu_name};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, RunPart, TRACES, USUAL};
 use crate::form::{Form, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "launches",
-    alias: None,
     about: "Launches: what they cost, how full the queue is, whether the host keeps up.",
     examples: &["launches TRACE", "launches TRACE --by queue --format csv > queue.csv"],
     group: Group::Waiting,
@@ -31,6 +30,7 @@ pub(super) const QUESTION: Question = Question {
         Form { name: "LaunchesByQueue", about: TRACES, members: &[&[rows::<DeviceQueuePoint>("queue")]] },
     ],
     answer,
+    ..USUAL
 };
 
 use super::NO_DEVICE_WORK as NONE;
@@ -59,7 +59,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     Ok(Answer::new(vec![part]))
 }
 
-fn launches_part(asked: &Asked, rows: Vec<LaunchRow>, ask: &Ask) -> Part {
+fn launches_part(asked: &RunPart, rows: Vec<LaunchRow>, ask: &Ask) -> Part {
     let some_steps = ask.steps.is_some();
     let window = asked.steps().window().filter(|_| some_steps).map(|(from, to)| (from.0, to.0));
     let devices: Vec<Option<i64>> = rows.iter().map(|row| row.device).collect();
@@ -69,7 +69,8 @@ fn launches_part(asked: &Asked, rows: Vec<LaunchRow>, ask: &Ask) -> Part {
     part.picture = Some(Box::new(move |out, screen| {
         let queues = Queues::new(run.trace());
         for &device in &devices {
-            let points: Vec<(i64, i64)> = queues.of(device).iter().map(|p| (p.at_ns, p.queued)).collect();
+            let points: Vec<(i64, i64)> =
+                queues.on_device(device).iter().map(|p| (p.at_ns, p.queued)).collect();
             if points.len() < 2 {
                 continue;
             }
@@ -130,17 +131,17 @@ fn table(rows: &[LaunchRow], of_some_steps: bool) -> Table {
     table
 }
 
-fn queue_part(asked: &Asked, rows: &[LaunchRow], ask: &Ask) -> Result<Part, Problem> {
+fn queue_part(asked: &RunPart, rows: &[LaunchRow], ask: &Ask) -> Result<Part, Problem> {
     let queues = Queues::new(asked.trace());
     let points = rows.iter().flat_map(|row| {
-        let of_device = queues.of(row.device).into_iter();
+        let of_device = queues.on_device(row.device).into_iter();
         of_device.map(|point| DeviceQueuePoint { device: row.device, point })
     });
     let points = arrange(points.collect(), &ask.rows, None, 0, |_| "")?;
     let (left_out, all) = (points.left_out(), ask.rows.top.is_some());
     Ok(Part::new("queue", points.rows, move |rows| {
         // Programs get all of it, people the first rows.
-        let few = if all { rows.len() } else { TOP.min(rows.len()) };
+        let few = if all { rows.len() } else { DEFAULT_TOP.min(rows.len()) };
         let mut table = Columns::of(&rows[..few])
             .defined_by(QUESTION.definitions)
             .metric("at_ns", KEEP, |p| Cell::text(units::time(p.point.at_ns)))

@@ -14,7 +14,7 @@ use stepscope_model::Profile;
 
 use super::functions::{amount_text, chosen_value};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES};
+use crate::ask::{Ask, Group, Question, TRACES_AND_PROFILES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{self, Column, Table};
 use crate::rows::regex_of;
@@ -22,12 +22,10 @@ use blocks::Block;
 
 pub(super) const QUESTION: Question = Question {
     name: "lines",
-    alias: None,
     about: "Lines by time and hits, with source, from stepscope's samples, line_profiler, py-spy, Austin, pprof \
             and other profilers that record lines.",
     examples: &["lines script.py.lprof", "lines out.raw --function '^train' --top 10"],
     group: Group::Time,
-    by: &[],
     options: &["function", "top", "value"],
     report_by: Some(&[]),
     definitions: &[lines::DEFINITIONS],
@@ -37,10 +35,12 @@ pub(super) const QUESTION: Question = Question {
         members: &[&[rows::<SourceLine>("lines"), fact::<AmountUnit>("unit"), fact::<i64>("total")]],
     }],
     answer,
+    page_parts: &["lines"],
+    ..USUAL
 };
 
 /// Lines shown of sampled stacks: of a line profile all are, since somebody chose the functions.
-const TOP: usize = 40;
+const DEFAULT_TOP: usize = 40;
 /// What an empty answer says.
 const NONE: &str = "this file has no lines: `stepscope record`, `stepscope run`, line_profiler, py-spy, Austin and pprof write some";
 
@@ -67,7 +67,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         _ => NONE,
     };
     let matched = report.rows.len();
-    let default = if profile.lines.iter().any(|line| line.hits > 0) { 0 } else { TOP };
+    let default = if profile.lines.iter().any(|line| line.hits > 0) { 0 } else { DEFAULT_TOP };
     keep_largest(&mut report.rows, ask.rows.top.unwrap_or(default));
     let left_out = matched - report.rows.len();
     let path = profile.source.path.clone();

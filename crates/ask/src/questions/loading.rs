@@ -10,18 +10,16 @@ use stepscope_ground::Problem;
 
 use super::ops::{ratio, share, unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "loading",
-    alias: None,
     about: "Data loading: how long each step waited for its batch.",
     examples: &["loading TRACE", "loading TRACE --sort exposed --top 5"],
     group: Group::Waiting,
-    by: &[],
     options: &["sort", "top", "step"],
     report_by: Some(&[]),
     definitions: &[data_loading::DEFINITIONS],
@@ -37,10 +35,11 @@ pub(super) const QUESTION: Question = Question {
         ]],
     }],
     answer,
+    ..USUAL
 };
 
 /// Operators of the loader that people see.
-const FEW: usize = 10;
+const MAX_OPERATORS: usize = 10;
 
 /// All steps together.
 #[derive(Copy, Clone, Debug, Serialize, JsonSchema)]
@@ -134,7 +133,7 @@ fn table(rows: &[LoadingRow], report: &LoadingTotals) -> Table {
 /// What ran inside of it on the main thread.
 fn operators_table(rows: &[LoaderOp], loading_ns: i64) -> Table {
     let largest = rows.first().map_or(0, |o| o.self_ns);
-    Columns::of(rows.iter().take(FEW))
+    Columns::of(rows.iter().take(MAX_OPERATORS))
         .defined_by(QUESTION.definitions)
         .add(Column::name("Operator or call"), |op| Cell::text(&op.name))
         .metric("self_ns", KEEP, |op| Cell::time(op.self_ns))

@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::memory::{self, DeviceMemory, Event, OperatorMemory, Options, Report};
+use stepscope_analyse::memory::{self, DeviceMemory, Event, MemoryReport, OperatorMemory, Options};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::tables::heap;
 use stepscope_ground::Problem;
 use stepscope_model::{DocumentKind, Ns, Trace};
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::{Ask, Group, PROFILES, Question, TRACES, TRACES_AND_PROFILES};
+use crate::ask::{Ask, Group, PROFILES, Question, TRACES, TRACES_AND_PROFILES, Takes, USUAL};
 use crate::form::{Form, Member, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, units};
 use crate::rows::arrange;
@@ -34,7 +34,6 @@ pub(super) use of_snapshot::name as allocator_name;
 
 pub(super) const QUESTION: Question = Question {
     name: "memory",
-    alias: None,
     about: "Memory over time, what was live at the peak, and which operators allocate; for compiled programs, \
             what the compiler planned; for `stepscope run --memory`, which lines \
             hold the peak and what was never freed.",
@@ -62,13 +61,13 @@ pub(super) const QUESTION: Question = Question {
         memory::DEFINITIONS,
         memory::OPERATOR_DEFINITIONS,
         memory::EVENT_DEFINITIONS,
-        OWN,
+        OWN_DEFINITIONS,
         plan::DEFINITIONS,
         heap::DEFINITIONS,
         of_snapshot::DEFINITIONS,
         memory::leaks::DEFINITIONS,
         memory::live_at::DEFINITIONS,
-        memory::across::DEFINITIONS,
+        memory::across_snapshots::DEFINITIONS,
         memory::fit::DEFINITIONS,
         memory::process::DEFINITIONS,
         out_of_memory::DEFINITIONS,
@@ -126,11 +125,16 @@ pub(super) const QUESTION: Question = Question {
         Form {
             name: "MemoryAcross",
             about: PROFILES,
-            members: &[&[rows::<memory::across::AcrossRow>("across")]],
+            members: &[&[rows::<memory::across_snapshots::AcrossRow>("across")]],
         },
         Form { name: "MemoryFit", about: TRACES_AND_PROFILES, members: &[fit::MEMBERS] },
     ],
     answer,
+    takes: Takes::Several(
+        "More recordings of the same program: with --leaks, the oldest first; with --fit, of other batches",
+    ),
+    page_parts: &["devices", "process", "programs"],
+    ..USUAL
 };
 
 /// What the memory of a trace has however it is grouped; plans where the file has compiled programs.
@@ -153,7 +157,7 @@ fn none(trace: &Trace) -> &'static str {
 }
 
 /// What the question's own numbers mean.
-const OWN: &[Definition] = &[
+const OWN_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "share",
         label: "% of peak",
@@ -219,7 +223,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         events: ask.grouped() == "event",
         ..Options::default()
     };
-    let report = memory::analyse(asked.trace(), &options);
+    let report = memory::analyze(asked.trace(), &options);
     let window = options.window;
     let records = report.records;
     let mut devices = Part::new("devices", report.devices.clone(), move |rows| {
@@ -233,22 +237,25 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     devices.picture = Some(curves(&report, true));
     let part = match ask.grouped() {
         "event" => {
-            let rows = arrange(report.events, &ask.rows, Some("bytes"), TOP, |r| {
+            let rows = arrange(report.events, &ask.rows, Some("bytes"), DEFAULT_TOP, |r| {
                 r.operator.as_deref().unwrap_or_default()
             })?;
             rows.into_part("events", empty, events_table)
         }
         "peak" => {
-            let rows = arrange(peak(&report), &ask.rows, Some("bytes"), TOP, |r: &PeakRow| &r.operator)?;
+            let rows =
+                arrange(peak(&report), &ask.rows, Some("bytes"), DEFAULT_TOP, |r: &PeakRow| &r.operator)?;
             rows.into_part("peak", empty, peak_table)
         }
         "stack" => {
-            let rows = arrange(stacks(&report), &ask.rows, Some("bytes"), TOP, |r: &PeakStackRow| &r.operator)?;
+            let rows = arrange(stacks(&report), &ask.rows, Some("bytes"), DEFAULT_TOP, |r: &PeakStackRow| {
+                &r.operator
+            })?;
             rows.into_part("peak", empty, stacks_table)
         }
         _ => {
             let sort = Some("self_allocated_bytes");
-            let rows = arrange(report.operators, &ask.rows, sort, TOP, |r| &r.name)?;
+            let rows = arrange(report.operators, &ask.rows, sort, DEFAULT_TOP, |r| &r.name)?;
             rows.into_part("operators", empty, operators_table)
         }
     };
@@ -321,7 +328,7 @@ fn window(ask: &Ask, trace: &Trace) -> Result<Option<(Ns, Ns)>, Problem> {
 }
 
 /// The memory curves: of all devices, or of accelerators only.
-pub(super) fn curves(report: &Report, host_too: bool) -> Draw {
+pub(super) fn curves(report: &MemoryReport, host_too: bool) -> Draw {
     let mut drawn = Vec::new();
     for device in &report.devices {
         let accelerator = device.device_id.is_some_and(|id| id >= 0);
@@ -344,7 +351,7 @@ pub(super) fn curves(report: &Report, host_too: bool) -> Draw {
     })
 }
 
-fn peak(report: &Report) -> Vec<PeakRow> {
+fn peak(report: &MemoryReport) -> Vec<PeakRow> {
     let rows = report.devices.iter().flat_map(|d| {
         d.peak_by_operator.iter().map(|live| PeakRow {
             device: d.device.clone(),
@@ -357,7 +364,7 @@ fn peak(report: &Report) -> Vec<PeakRow> {
     rows.collect()
 }
 
-fn stacks(report: &Report) -> Vec<PeakStackRow> {
+fn stacks(report: &MemoryReport) -> Vec<PeakStackRow> {
     let rows = report.devices.iter().flat_map(|d| {
         d.peak_by_stack.iter().map(|live| PeakStackRow {
             device: d.device.clone(),

@@ -11,28 +11,27 @@ use stepscope_analyse::tables::modules::{self, Module};
 use stepscope_ground::Problem;
 
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "modules",
-    alias: None,
     about: "The nn.Module tree with host and device time.",
     examples: &["modules TRACE  (record with with_stack=True or with_modules=True)"],
     group: Group::Time,
     by: &["tree", "class"],
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["class"]),
-    definitions: &[modules::DEFINITIONS, modules::LEDGER_DEFINITIONS, OWN],
+    definitions: &[modules::DEFINITIONS, modules::LEDGER_DEFINITIONS, OWN_DEFINITIONS],
     forms: &[
         Form {
             name: "ModulesAnswer",
             about: TRACES,
             members: &[&[
                 rows::<Module>("modules"),
-                fact::<modules::Ledger>("ledger"),
+                fact::<modules::ModulesLedger>("ledger"),
                 fact::<modules::Origin>("origin"),
             ]],
         },
@@ -41,16 +40,18 @@ pub(super) const QUESTION: Question = Question {
             about: TRACES,
             members: &[&[
                 rows::<ClassRow>("modules"),
-                fact::<modules::Ledger>("ledger"),
+                fact::<modules::ModulesLedger>("ledger"),
                 fact::<modules::Origin>("origin"),
             ]],
         },
     ],
     answer,
+    page_parts: &["modules"],
+    ..USUAL
 };
 
 /// What a class counts.
-const OWN: &[Definition] = &[Definition {
+const OWN_DEFINITIONS: &[Definition] = &[Definition {
     field: "modules",
     label: "Modules",
     text: "How many modules are of this class: instances, each once per place in the model.",
@@ -70,7 +71,7 @@ struct ClassRow {
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let asked = ask.part_of(&runs[0])?;
-    let report = modules::analyse(asked.trace(), &asked.selection);
+    let report = modules::analyze(asked.trace(), &asked.selection);
     let (ledger, origin) = (report.ledger.clone(), report.origin);
     let device = ledger.device_ns;
     let mut words = format!(

@@ -9,16 +9,15 @@ use stepscope_analyse::tables::flops;
 use stepscope_analyse::tables::ops::{self, Attribution, OpGroup, OpRow, OpsQuery, OpsReport, StrayCalls};
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, Role, Table, end_ellipsis, units};
-use crate::rows::{Arranged, arrange};
+use crate::rows::{RowSelection, arrange};
 
 pub(super) const QUESTION: Question = Question {
     name: "ops",
-    alias: None,
     about: "Operators: PyTorch's key_averages, with annotations listed separately.",
     examples: &[
         "ops TRACE --sort self_cuda_time_total --top 20",
@@ -42,6 +41,7 @@ pub(super) const QUESTION: Question = Question {
         ]],
     }],
     answer,
+    ..USUAL
 };
 
 /// Where the time of a table went, in and out of its rows.
@@ -92,7 +92,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         device_time_by_launch_ns: report.device_time_by_launch_ns,
     };
     let memory_outside = report.memory_outside;
-    let ops = arrange(report.ops, &ask.rows, Some(default_sort(device)), TOP, |r| &r.name)?;
+    let ops = arrange(report.ops, &ask.rows, Some(default_sort(device)), DEFAULT_TOP, |r| &r.name)?;
     let annotations = arrange(report.annotations, &ask.rows, Some("host_total_ns"), 10, |r| &r.name)?;
     let calls = arrange(report.calls, &ask.rows, Some("host_self_ns"), 10, |r| &r.name)?;
     let ranges = match asked.trace().meta().framework {
@@ -111,7 +111,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 
 fn part(
     key: &'static str,
-    rows: Arranged<OpRow>,
+    rows: RowSelection<OpRow>,
     (device, host): (i64, i64),
     title: &'static str,
     words: String,

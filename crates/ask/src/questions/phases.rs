@@ -3,32 +3,32 @@
 use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
-use stepscope_analyse::tables::phases::{self, Phase, PhaseRow, Totals};
+use stepscope_analyse::tables::phases::{self, Phase, PhaseRow, PhaseTotals};
 use stepscope_ground::Problem;
 
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "phases",
-    alias: None,
     about: "Device time per step by kind of work (GEMM, attention, pointwise, …) and phase (forward, backward, recompute, \
             update).",
     examples: &["phases TRACE", "phases TRACE --step 3 --sort backward"],
     group: Group::Time,
-    by: &[],
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[phases::DEFINITIONS],
     forms: &[Form {
         name: "PhasesAnswer",
         about: TRACES,
-        members: &[&[rows::<PhaseRow>("phases"), fact::<Totals>("totals")]],
+        members: &[&[rows::<PhaseRow>("phases"), fact::<PhaseTotals>("totals")]],
     }],
     answer,
+    page_parts: &["phases"],
+    ..USUAL
 };
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
@@ -53,7 +53,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     Ok(Answer::new(vec![part]).fact("totals", &totals))
 }
 
-fn words(totals: &Totals) -> String {
+fn words(totals: &PhaseTotals) -> String {
     let device = units::time(totals.total_device_ns / (totals.steps as i64).max(1));
     match totals.steps {
         0 | 1 => format!("device time {device}; rows and columns add up"),
@@ -67,7 +67,7 @@ fn words(totals: &Totals) -> String {
 fn table(rows: &[PhaseRow], all: &[PhaseRow], steps: u64) -> Table {
     let per_step = |ns: i64| ns / (steps as i64).max(1);
     let phases: Vec<Phase> =
-        Phase::ALL.into_iter().filter(|&phase| all.iter().any(|r| r.of(phase) != 0)).collect();
+        Phase::ALL.into_iter().filter(|&phase| all.iter().any(|r| r.time_in(phase) != 0)).collect();
     let largest = rows.iter().filter_map(|r| r.share).fold(0.0, f64::max);
     let time = |ns: i64| if ns == 0 { Cell::nothing() } else { Cell::time(per_step(ns)) };
     let mut table = Columns::of(rows)
@@ -76,7 +76,7 @@ fn table(rows: &[PhaseRow], all: &[PhaseRow], steps: u64) -> Table {
         .add_each(
             phases.iter().copied(),
             |phase| Column::number(phase.label()).priority(140),
-            |phase, r| time(r.of(phase)),
+            |phase, r| time(r.time_in(phase)),
         )
         .add(Column::number("Total").keep(), |r| Cell::time(r.step_ns))
         .metric("share", 130, |r| {
@@ -89,7 +89,7 @@ fn table(rows: &[PhaseRow], all: &[PhaseRow], steps: u64) -> Table {
     if rows.len() > 1 && rows.len() == all.len() {
         let sum = |value: &dyn Fn(&PhaseRow) -> i64| all.iter().map(value).fold(0i64, i64::saturating_add);
         let mut cells = vec![Cell::text("all")];
-        cells.extend(phases.iter().map(|&phase| time(sum(&|r| r.of(phase)))));
+        cells.extend(phases.iter().map(|&phase| time(sum(&|r| r.time_in(phase)))));
         cells.push(Cell::time(per_step(sum(&|r| r.total_ns))));
         cells.push(Cell::nothing());
         cells.push(Cell::count(all.iter().map(|r| r.calls).sum()));

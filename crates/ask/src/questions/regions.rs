@@ -4,33 +4,33 @@ use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::ops::{self, OpsQuery};
-use stepscope_analyse::tables::regions::{self, Ledger, Query, RegionRow};
+use stepscope_analyse::tables::regions::{self, Query, RegionRow, RegionsLedger};
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::ratio;
 use crate::answer::Answer;
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "regions",
-    alias: None,
     about: "Ranges named by record_function, with the device time the backward pass launched for them.",
     examples: &["regions TRACE", "regions TRACE --sort backward_device", "regions TRACE --filter '^layer'"],
     group: Group::Time,
-    by: &[],
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
     definitions: &[regions::DEFINITIONS],
     forms: &[Form {
         name: "RegionsAnswer",
         about: TRACES,
-        members: &[&[rows::<RegionRow>("regions"), fact::<Ledger>("ledger")]],
+        members: &[&[rows::<RegionRow>("regions"), fact::<RegionsLedger>("ledger")]],
     }],
     answer,
+    page_parts: &["regions"],
+    ..USUAL
 };
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
@@ -50,7 +50,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let (words, ledger) = (words(&report.ledger), report.ledger.clone());
     let has_device = ledger.total_device_ns > 0;
     let steps = (asked.steps().steps.len() as i64).max(1);
-    let rows = arrange(report.regions, &ask.rows, None, TOP, |r| &r.name)?;
+    let rows = arrange(report.regions, &ask.rows, None, DEFAULT_TOP, |r| &r.name)?;
     let of_pytorch = asked.trace().meta().framework.is_none();
     let empty = match asked.trace().meta().framework.as_ref().map(|framework| framework.name.as_str()) {
         None => {
@@ -75,7 +75,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     Ok(Answer::new(vec![part]).fact("ledger", &ledger))
 }
 
-fn words(ledger: &Ledger) -> String {
+fn words(ledger: &RegionsLedger) -> String {
     if ledger.total_device_ns == 0 {
         return "host time per step".to_owned();
     }

@@ -10,16 +10,15 @@ use stepscope_analyse::roofline::{self, RooflineBy, RooflineQuery, roofline};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "roofline",
-    alias: None,
     about: "How close operators come to what the device can do; model FLOPs utilization (MFU).",
     examples: &[
         "roofline TRACE  (record with record_shapes=True)",
@@ -47,10 +46,11 @@ pub(super) const QUESTION: Question = Question {
         ]],
     }],
     answer,
+    ..USUAL
 };
 
 /// Operators without a model that people see.
-const FEW: usize = 5;
+const MAX_UNMODELED: usize = 5;
 
 /// All rows together.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -71,7 +71,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     };
     let asked = ask.part_of(&runs[0])?;
     let mut report = roofline(asked.trace(), &RooflineQuery { selection: asked.selection.clone(), by });
-    let rows = arrange(std::mem::take(&mut report.rows), &ask.rows, Some("device_ns"), TOP, |r| &r.name)?;
+    let rows =
+        arrange(std::mem::take(&mut report.rows), &ask.rows, Some("device_ns"), DEFAULT_TOP, |r| &r.name)?;
     let totals = RooflineTotals {
         device_ns: report.device_ns,
         modelled_ns: report.modelled_ns,
@@ -89,7 +90,9 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     };
     let parts = vec![
         rows.into_part("roofline", none, move |rows| tables::rows(rows, &words)),
-        unless_empty(Part::new("unmodelled", report.unmodelled, |rows| tables::unmodelled(rows, FEW))),
+        unless_empty(Part::new("unmodelled", report.unmodelled, |rows| {
+            tables::unmodelled(rows, MAX_UNMODELED)
+        })),
         Part::new("steps", report.steps, move |steps| tables::steps(steps, &mean)).shown(arithmetic),
     ];
     let answer = Answer::new(parts).fact("devices", &report.devices).fact("mean_mfu", &mean.mfu);

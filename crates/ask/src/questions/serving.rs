@@ -7,17 +7,16 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::steps::serving::{self, FoundBy, Iteration, KindRow, Serving};
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::{ratio, unless_empty};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "serving",
-    alias: None,
     about: "Iterations of a serving engine (vLLM, SGLang): prefill and decode, latencies, gaps, tokens per second.",
     examples: &[
         "serving TRACE",
@@ -25,7 +24,6 @@ pub(super) const QUESTION: Question = Question {
         "serving TRACE --filter DECODE --format csv",
     ],
     group: Group::Time,
-    by: &[],
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&[]),
     definitions: &[serving::DEFINITIONS],
@@ -42,6 +40,8 @@ pub(super) const QUESTION: Question = Question {
         ]],
     }],
     answer,
+    page_parts: &["kinds", "iterations"],
+    ..USUAL
 };
 
 const NONE: &str = "no serving engine in this trace: it has none of the ranges, Python calls and kernels by which vLLM and \
@@ -72,7 +72,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         table
     });
     let full = ask.full;
-    let rows = arrange(iterations, &ask.rows, None, TOP, |i| &i.name)?;
+    let rows = arrange(iterations, &ask.rows, None, DEFAULT_TOP, |i| &i.name)?;
     let (empty, left_out) = (rows.when_empty(NONE), rows.left_out());
     let iterations = Part::new("iterations", rows.rows, move |rows| {
         let mut table =

@@ -8,24 +8,22 @@ use stepscope_analyse::tables::stacks::{self, FoldedRow, Options, Weight, profil
 use stepscope_ground::Problem;
 use stepscope_model::{DocumentKind, Profile};
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::functions::{amount, amount_text, chosen_value};
 use super::ops::share;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, PROFILES, Question, TRACES};
+use crate::ask::{Ask, Group, PROFILES, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, end_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "stacks",
-    alias: None,
     about: "Folded stacks by host or device self time; for a profile, by what it measures.",
     examples: &["stacks TRACE --by device --top 20", "export --to folded TRACE | flamegraph.pl > flame.svg"],
     group: Group::Time,
     by: &["host", "device"],
     options: &["sort", "top", "filter", "step", "device", "value"],
-    report_by: None,
     definitions: &[stacks::DEFINITIONS, stacks::FOLDED_DEFINITIONS],
     forms: &[
         Form {
@@ -40,6 +38,7 @@ pub(super) const QUESTION: Question = Question {
         },
     ],
     answer,
+    ..USUAL
 };
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
@@ -53,9 +52,9 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         _ => (Weight::HostSelf, Role::Host, "host self time"),
     };
     let options = Options { weight, selection: asked.selection.clone(), ..Options::default() };
-    let report = stacks::analyse(asked.trace(), &options);
+    let report = stacks::analyze(asked.trace(), &options);
     let total = report.total_ns;
-    let rows = arrange(report.rows, &ask.rows, Some("value_ns"), TOP, |r| &r.stack)?;
+    let rows = arrange(report.rows, &ask.rows, Some("value_ns"), DEFAULT_TOP, |r| &r.stack)?;
     let left_out = rows.left_out();
     let part = Part::new("stacks", rows.rows, move |rows| {
         let largest = rows.iter().map(|r| r.value_ns).max().unwrap_or(0);
@@ -89,10 +88,10 @@ fn leaf_first(stack: &str) -> String {
 fn of_profile(ask: &Ask, profile: &Profile) -> Result<Answer, Problem> {
     ask.refuse(&["by", "step", "device"], "a profile", "leave it out: a profile has no steps and no devices")?;
     let value = chosen_value(profile, ask)?;
-    let unit = profile.values().get(value).map_or(AmountUnit::Samples, |kind| AmountUnit::of(kind.unit));
+    let unit = profile.values().get(value).map_or(AmountUnit::Samples, |kind| AmountUnit::from_unit(kind.unit));
     let rows = profile_stacks(profile, value);
     let total = rows.iter().map(|row| row.amount).fold(0, i64::saturating_add);
-    let rows = arrange(rows, &ask.rows, Some("amount"), TOP, |row| &row.stack)?;
+    let rows = arrange(rows, &ask.rows, Some("amount"), DEFAULT_TOP, |row| &row.stack)?;
     let none = "this profile has no stacks; `stepscope functions` shows what it has";
     let part = rows.into_part("stacks", none, move |rows: &[FoldedRow]| {
         let largest = rows.iter().map(|r| r.amount).max().unwrap_or(0);

@@ -4,35 +4,37 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_analyse::findings;
 use stepscope_analyse::peers::tracelens::{self, TimelineOptions, TimelineRow, timeline_of_steps};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::scope::spread::Spread;
-use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
+use stepscope_analyse::steps::{self, FoundSteps};
 use stepscope_ground::Problem;
 
+use super::only_functions;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Asked, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, RunPart, TRACES, USUAL};
 use crate::form::{Form, Member, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "steps",
-    alias: None,
     about: "Time per step, split so that the parts add up to the wall time exactly.",
     examples: &["steps TRACE", "steps TRACE --by device"],
     group: Group::Time,
     by: &["breakdown", "device"],
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&["device"]),
-    definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS, OWN],
+    definitions: &[steps::DEFINITIONS, breakdown::DEFINITIONS, tracelens::DEFINITIONS, OWN_DEFINITIONS],
     forms: &[
         Form { name: "StepsAnswer", about: TRACES, members: &[FACTS, &[rows::<BreakdownRow>("steps")]] },
         Form { name: "StepsByDevice", about: TRACES, members: &[FACTS, &[rows::<DeviceStep>("steps")]] },
     ],
     answer,
+    ..USUAL
 };
 
 /// What is said about steps however they are grouped.
@@ -40,13 +42,14 @@ const FACTS: &[Member] = &[
     fact::<Option<Parts>>("average"),
     fact::<Option<Spread>>("spread"),
     fact::<bool>("synthetic"),
-    fact::<Option<String>>("inferred_from"),
+    fact::<Option<FoundSteps>>("found"),
     fact::<u64>("device_slices_outside"),
 ];
 
 /// What is said once.
-const OWN: &[Definition] = &[
+const OWN_DEFINITIONS: &[Definition] = &[
     breakdown::AVERAGE,
+    steps::APART,
     Definition { field: "spread", label: "Spread", text: "How the wall times of the averaged steps vary." },
     Definition {
         field: "p50_ns",
@@ -119,35 +122,37 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         .fact("average", &asked.run.breakdown().average)
         .fact("spread", &spread(&asked))
         .fact("synthetic", &asked.steps().synthetic)
-        .fact("inferred_from", &asked.steps().inferred_from)
+        .fact("found", &asked.steps().found)
         .fact("device_slices_outside", &asked.steps().device_slices_outside))
 }
 
 /// How the steps that are averaged vary.
-fn spread(asked: &Asked) -> Option<Spread> {
+fn spread(asked: &RunPart) -> Option<Spread> {
     let mut walls: Vec<i64> = asked.steps().counted().map(|s| s.end_ns.saturating_sub(s.start_ns)).collect();
-    Spread::of(&mut walls)
+    Spread::from_durations(&mut walls)
 }
 
-fn host_part(asked: &Asked, ask: &Ask) -> Result<Part, Problem> {
+fn host_part(asked: &RunPart, ask: &Ask) -> Result<Part, Problem> {
     let report = asked.run.breakdown();
     let (average, words, synthetic) = (report.average, words(report), report.synthetic);
     let outside = asked.steps().device_slices_outside;
-    let inferred = asked.steps().inferred_from.clone();
-    let of_framework = asked.run.trace().meta().framework.is_some();
+    let found = asked.steps().found.as_ref().map(|found| found.sentence.clone());
+    let mark = findings::how_to_mark_steps(asked.run.trace().meta());
+    let functions = only_functions(&asked.run);
     let varies = spread(asked).filter(|_| report.averaged_steps > 2).map(variation);
     let rows = arrange(report.rows.clone(), &ask.rows, None, 0, |r| &r.name)?;
     let left_out = rows.left_out();
     Ok(Part::new("steps", rows.rows, move |rows| {
         let mut table = table(rows, average.as_ref()).title("Steps", &words);
-        if synthetic {
-            table.note(match of_framework {
-                true => "no steps are marked, so the whole trace is one; mark them with StepTraceAnnotation or Trace",
-                false => "no ProfilerStep marks, so the whole trace is one step; call prof.step() after each iteration",
-            });
+        match functions {
+            Some(functions) => table.note(functions),
+            None if synthetic => {
+                table.note(format!("no steps are marked, so the whole trace is one; {mark}"));
+            }
+            None => {}
         }
-        if let Some(function) = &inferred {
-            table.note(format!("no steps are marked: each run of {function}, up to the next, counts as one"));
+        if let Some(found) = &found {
+            table.note(format!("no steps are marked: {found}"));
         }
         table.notes(&left_out);
         table.notes(&varies);
@@ -191,7 +196,7 @@ pub(super) fn table(rows: &[BreakdownRow], average: Option<&Parts>) -> Table {
     let used = (0..8).filter(|&i| rows.iter().any(|r| r.parts.exclusive()[i] != 0));
     let labels = parts(&Parts::default());
     let name = |row: &BreakdownRow| {
-        let mark = if row.partial { " (partial)" } else { "" };
+        let mark = if row.partial { " (left out)" } else { "" };
         let name = if row.step >= 0 { row.step.to_string() } else { row.name.clone() };
         format!("{name}{mark}")
     };
@@ -213,7 +218,7 @@ pub(super) fn table(rows: &[BreakdownRow], average: Option<&Parts>) -> Table {
         .table()
 }
 
-fn device_part(asked: &Asked, ask: &Ask) -> Result<Part, Problem> {
+fn device_part(asked: &RunPart, ask: &Ask) -> Result<Part, Problem> {
     let options = TimelineOptions { linked_only: false, selection: asked.selection.clone() };
     let rows: Vec<DeviceStep> = timeline_of_steps(asked.trace(), asked.steps(), &options)
         .into_iter()

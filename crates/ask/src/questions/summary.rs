@@ -19,7 +19,7 @@ use stepscope_analyse::devices::copies::{self, copies};
 use stepscope_analyse::devices::utilization::{self, GpuRow};
 use stepscope_analyse::findings::{self, Finding};
 use stepscope_analyse::memory;
-use stepscope_analyse::run::Run;
+use stepscope_analyse::run::{self, Run};
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown;
@@ -32,7 +32,7 @@ use stepscope_analyse::tables::lines::Lines;
 use stepscope_analyse::tables::ops::{self, OpsQuery};
 use stepscope_analyse::tables::run_info;
 use stepscope_ground::Problem;
-use stepscope_model::DocumentKind;
+use stepscope_model::{DocumentKind, ProgramPhases};
 
 use self::first::First;
 use self::fix::Fix;
@@ -44,8 +44,9 @@ use self::top::Top;
 use self::why::Why;
 use super::findings::STEP;
 use super::findings::words::Whole;
+use super::program_phases::phases_text;
 use crate::answer::{Answer, Next, Part};
-use crate::ask::{Ask, Asked, Group, PROFILES, Question, TRACES};
+use crate::ask::{Ask, Findings, Group, PROFILES, Question, RunPart, TRACES, USUAL};
 use crate::form::{Form, Member, fact, rows, single};
 use crate::print::{Table, units};
 use crate::rows::arrange;
@@ -54,15 +55,13 @@ pub use runs::{RunRow, run_row, runs_part};
 
 pub(super) const QUESTION: Question = Question {
     name: "summary",
-    alias: None,
     about: "Why it is slow, what to change, and where the time goes, on one screen.",
     examples: &["summary TRACE", "TRACE --step 3-5", "TRACE --all  all tables below the first screen"],
     group: Group::Change,
-    by: &[],
     options: &["all", "sort", "top", "filter", "step", "device", "full", "no-findings"],
     report_by: Some(&[]),
     definitions: &[
-        OWN,
+        OWN_DEFINITIONS,
         verdict::DEFINITIONS,
         steps::DEFINITIONS,
         samples::DEFINITIONS,
@@ -76,6 +75,7 @@ pub(super) const QUESTION: Question = Question {
         findings::DEFINITIONS,
         STEP,
         run_info::DEFINITIONS,
+        run::PHASE_DEFINITIONS,
         hot::DEFINITIONS,
         heap::DEFINITIONS,
     ],
@@ -85,6 +85,10 @@ pub(super) const QUESTION: Question = Question {
         Form { name: "SummaryOfHeap", about: PROFILES, members: &[of_heap::MEMBERS] },
     ],
     answer,
+    findings: Findings::Included,
+    states_damage: true,
+    lists_folder: true,
+    ..USUAL
 };
 
 /// What the summary of a trace holds.
@@ -99,7 +103,7 @@ const MEMBERS: &[Member] = &[
     rows::<copies::CopyRow>("copies"),
     rows::<memory::DeviceMemory>("memory"),
     rows::<Finding>("findings"),
-    single::<run_info::Report>("info"),
+    single::<run_info::RunInfo>("info"),
     rows::<hot::HotFunction>("hot_functions"),
     fact::<Option<verdict::Verdict>>("verdict"),
     fact::<Option<String>>("uncovered"),
@@ -110,12 +114,14 @@ const MEMBERS: &[Member] = &[
     fact::<Option<i64>>("unprofiled_step_ns"),
     fact::<Option<i64>>("unprofiled_step_low_ns"),
     fact::<Option<i64>>("unprofiled_step_high_ns"),
+    fact::<Option<ProgramPhases>>("phases"),
+    fact::<Option<String>>("phases_text"),
     fact::<Vec<run_info::NoteInfo>>("notes"),
     fact::<AmountUnit>("unit"),
 ];
 
 /// Where tables of the summary use one name for different numbers, this says which is which.
-const OWN: &[Definition] = &[
+const OWN_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "calls",
         label: "Calls",
@@ -184,7 +190,7 @@ const OWN: &[Definition] = &[
 ];
 
 /// Rows of the tables below the first screen.
-const TOP: usize = 10;
+const DEFAULT_TOP: usize = 10;
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if let Some(profile) = runs[0].profile().filter(|_| runs[0].kind() == DocumentKind::Profile) {
@@ -231,6 +237,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         .fact("unprofiled_step_ns", &unprofiled.map(|u| u.step_ns))
         .fact("unprofiled_step_low_ns", &unprofiled.map(|u| u.low_ns))
         .fact("unprofiled_step_high_ns", &unprofiled.map(|u| u.high_ns))
+        .fact("phases", &run.program_phases().cloned())
+        .fact("phases_text", &run.program_phases().map(phases_text))
         .fact("notes", &run.info().notes)
         .fact("unit", &unit);
     if ask.device.is_some() {
@@ -240,7 +248,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         );
     }
     // Where nothing was recorded there is nothing to change.
-    let fix = findings.filter(|_| verdict.is_some()).map(|findings| Fix { findings, plain: spots.is_some() });
+    let fix = findings.filter(|_| verdict.is_some()).map(|findings| Fix {
+        findings,
+        whole: Whole::new(run),
+        program: findings::program(run.trace().meta()),
+        plain: spots.is_some(),
+    });
     // That no rule speaks says little about a program without operators.
     let fix = fix.filter(|fix| spots.is_none() || !fix.findings.is_empty());
     answer.next = match &fix {
@@ -294,32 +307,24 @@ fn all_tables(ask: &Ask) -> bool {
 }
 
 /// What is to be said about the file or the question as a whole.
-fn own_remarks(asked: &Asked, nothing: bool) -> Vec<&'static str> {
+fn own_remarks(asked: &RunPart, nothing: bool) -> Vec<String> {
+    let mark = findings::how_to_mark_steps(asked.run.trace().meta());
     let mut own = Vec::new();
     if nothing {
-        own.push("no operators or kernels in this trace; `stepscope info` lists what it contains");
-    } else if asked.steps().inferred_from.is_some() {
-        own.push(
-            "no steps are marked: runs of one compiled function count as steps; mark steps with \
-             jax.profiler.StepTraceAnnotation or tf.profiler.experimental.Trace",
-        );
+        own.push("no operators or kernels in this trace; `stepscope info` lists what it contains".to_owned());
+    } else if let Some(found) = &asked.steps().found {
+        own.push(format!("no steps are marked: {}", found.sentence));
     } else if asked.steps().synthetic {
-        own.push(match asked.run.trace().meta().framework {
-            Some(_) => {
-                "no steps are marked, so the whole trace is one; mark steps with jax.profiler.StepTraceAnnotation or \
-                 tf.profiler.experimental.Trace"
-            }
-            None => "no steps are marked, so the whole trace is one; call prof.step() after each iteration",
-        });
+        own.push(format!("no steps are marked, so the whole trace is one; {mark}"));
     }
     if !asked.is_whole() {
-        own.push("only the selected steps and devices");
+        own.push("only the selected steps and devices".to_owned());
     }
     own
 }
 
 /// Makes the analyses that are needed, side by side, and returns the findings if they are wanted.
-fn warmed(asked: &Asked, ask: &Ask) -> Option<Vec<Finding>> {
+fn warmed(asked: &RunPart, ask: &Ask) -> Option<Vec<Finding>> {
     let run = &asked.run;
     std::thread::scope(|scope| {
         let ops = scope.spawn(|| {
@@ -344,7 +349,7 @@ fn warmed(asked: &Asked, ask: &Ask) -> Option<Vec<Finding>> {
 
 /// The tables, and whether there is nothing to show in those that matter most.
 fn tables(
-    asked: &Asked,
+    asked: &RunPart,
     ask: &Ask,
     gpus: Vec<GpuRow>,
     findings: &[Finding],
@@ -364,7 +369,7 @@ fn tables(
         true => run.memory().clone(),
         false => {
             let selection = asked.selection.clone();
-            memory::analyse(asked.trace(), &memory::Options { selection, ..memory::Options::default() })
+            memory::analyze(asked.trace(), &memory::Options { selection, ..memory::Options::default() })
         }
     };
     let nothing = report.ops.is_empty() && report.annotations.is_empty() && kernels.rows.is_empty();
@@ -372,7 +377,7 @@ fn tables(
     let sort = super::ops::default_sort(device);
     // A program without operators still has the regions it names.
     let named = if report.ops.is_empty() { report.annotations } else { Vec::new() };
-    let ops = arrange(report.ops, &ask.rows, Some(sort), TOP, |r| &r.name)?;
+    let ops = arrange(report.ops, &ask.rows, Some(sort), DEFAULT_TOP, |r| &r.name)?;
     let unlinked = report.device_time_unlinked_ns;
     let ops = Part::new("ops", ops.rows, move |rows| {
         let words = "by self time; `stepscope ops` shows all";
@@ -384,13 +389,13 @@ fn tables(
         table
     });
     let named_ns = named.iter().map(|row| row.host_self_ns).fold(0, i64::saturating_add);
-    let regions = arrange(named, &ask.rows, Some("host_self_ns"), TOP, |r| &r.name)?;
+    let regions = arrange(named, &ask.rows, Some("host_self_ns"), DEFAULT_TOP, |r| &r.name)?;
     let regions = Part::new("regions", regions.rows, move |rows| {
         let words = "named by your program; shares are of the time in regions; `stepscope ops` shows all";
         super::ops::table(rows, device, named_ns).title("Regions", words)
     });
     let (kernel_ns, full) = (kernels.total_ns, ask.full);
-    let kernels = arrange(kernels.rows, &ask.rows, Some("total_ns"), TOP, |r| &r.name)?;
+    let kernels = arrange(kernels.rows, &ask.rows, Some("total_ns"), DEFAULT_TOP, |r| &r.name)?;
     let kernels = Part::new("kernels", kernels.rows, move |rows| {
         let words = format!("{} in total; `stepscope kernels` shows all", units::time(kernel_ns));
         super::kernels::table(rows, KernelGroup::default(), full).title("Kernels", words)
@@ -406,7 +411,7 @@ fn tables(
     let steps = Part::new("steps", run.breakdown().rows.clone(), move |rows| {
         super::steps::table(rows, average.as_ref()).title("Steps", &words)
     });
-    let whole = Whole::of(run);
+    let whole = Whole::new(run);
     let findings = Part::new("findings", findings.to_vec(), move |rows| fix::table(rows, whole));
     let document_only = |part: Part| Part { on_screen: false, ..part };
     let all = all_tables(ask);

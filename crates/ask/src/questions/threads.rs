@@ -6,10 +6,10 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::threads::lock::{self, LockRow, Locks, TaskRow, ThreadRow};
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::unless_empty;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 use crate::rows::arrange;
@@ -20,7 +20,6 @@ pub(super) const QUESTION: Question = Question {
     about: "Which threads held the GIL, ran without it, waited for it or were idle; also asyncio tasks.",
     examples: &["threads TRACE", "threads TRACE --sort waits", "threads TRACE --filter Worker --format csv"],
     group: Group::Time,
-    by: &[],
     options: &["sort", "top", "filter"],
     report_by: Some(&[]),
     definitions: &[lock::DEFINITIONS],
@@ -30,6 +29,8 @@ pub(super) const QUESTION: Question = Question {
         members: &[&[rows::<ThreadRow>("threads"), rows::<LockRow>("processes"), rows::<TaskRow>("tasks")]],
     }],
     answer,
+    page_parts: &["threads", "tasks"],
+    ..USUAL
 };
 
 const NONE: &str =
@@ -39,7 +40,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let Locks { threads, processes, tasks } = lock::locks(runs[0].trace());
     let words = words(&processes);
     let several = processes.len() > 1;
-    let rows = arrange(threads, &ask.rows, None, TOP, |row| &row.thread)?;
+    let rows = arrange(threads, &ask.rows, None, DEFAULT_TOP, |row| &row.thread)?;
     let (empty, left_out) = (rows.when_empty(NONE), rows.left_out());
     let threads = Part::new("threads", rows.rows, move |rows| {
         let mut table = thread_table(rows, several).title("Threads and the GIL", &words).when_empty(empty);
@@ -49,7 +50,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let processes =
         Part::new("processes", processes, |rows| process_table(rows).title("The GIL of each process", ""));
     let count = tasks.len();
-    let most = ask.rows.top.map_or(TOP, |top| if top == 0 { usize::MAX } else { top });
+    let most = ask.rows.top.map_or(DEFAULT_TOP, |top| if top == 0 { usize::MAX } else { top });
     let tasks = Part::new("tasks", tasks.into_iter().take(most).collect(), move |rows: &[TaskRow]| {
         let mut table = task_table(rows).title("asyncio tasks", "time the event loop spent in each");
         if rows.len() < count {

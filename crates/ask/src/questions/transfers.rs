@@ -15,27 +15,26 @@ use stepscope_model::Trace;
 use super::gpu_name;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "transfers",
-    alias: None,
     about: "Copies between host and devices: how much, how fast, and whether computation hides them.",
     examples: &["transfers TRACE", "transfers TRACE --step 3 --sort exposed"],
     group: Group::Waiting,
-    by: &[],
     options: &["sort", "top", "filter", "step", "device"],
     report_by: Some(&[]),
-    definitions: &[transfers::DEFINITIONS, OWN],
+    definitions: &[transfers::DEFINITIONS, OWN_DEFINITIONS],
     forms: &[Form { name: "TransfersAnswer", about: TRACES, members: &[&[rows::<BusRow>("transfers")]] }],
     answer,
+    ..USUAL
 };
 
 /// What the column of our own means.
-const OWN: &[Definition] = &[Definition {
+const OWN_DEFINITIONS: &[Definition] = &[Definition {
     field: "of_bus",
     label: "Of bus",
     text: "Rate of large copies / the peak bandwidth of the bus between host and device in one direction, from the \
@@ -76,7 +75,7 @@ fn of_bus(trace: &Trace, row: &TransferRow) -> Option<f64> {
     if !matches!(row.direction, Direction::HostToDevice | Direction::DeviceToHost) {
         return None;
     }
-    let hardware = trace.meta().described(row.device).and_then(Hardware::of)?.0;
+    let hardware = trace.meta().described(row.device).and_then(Hardware::for_device)?.0;
     Some(row.large_bytes_per_second? / (hardware.host_bus_gbs * 1e9))
 }
 

@@ -9,9 +9,9 @@ use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
 use super::ops::ratio;
-use super::{TOP, host_name, users_line};
+use super::{DEFAULT_TOP, host_name, users_line};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::arrange;
@@ -22,7 +22,6 @@ pub(super) const QUESTION: Question = Question {
     about: "Calls where the host waits for a device to catch up.",
     examples: &["waits TRACE", "waits TRACE --filter item --sort calls"],
     group: Group::Waiting,
-    by: &[],
     options: &["sort", "top", "filter", "step", "full"],
     report_by: Some(&[]),
     definitions: &[waits::DEFINITIONS],
@@ -32,6 +31,7 @@ pub(super) const QUESTION: Question = Question {
         members: &[&[rows::<WaitRow>("waits"), fact::<WaitsTotals>("totals")]],
     }],
     answer,
+    ..USUAL
 };
 
 /// All waits together.
@@ -60,7 +60,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         steps: report.steps as u64,
         wall_ns: report.wall_ns,
     };
-    let rows = arrange(report.rows, &ask.rows, None, TOP, |r| r.op.as_deref().unwrap_or(&r.call))?;
+    let rows = arrange(report.rows, &ask.rows, None, DEFAULT_TOP, |r| r.op.as_deref().unwrap_or(&r.call))?;
     let empty = rows.when_empty("no call waited for a device in these steps");
     let (full, wall_ns, left_out) = (ask.full, report.wall_ns, rows.left_out());
     let of_pytorch = asked.trace().meta().framework.is_none();

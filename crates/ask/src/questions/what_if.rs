@@ -12,17 +12,16 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_ground::Problem;
 
-use super::TOP;
 use super::ops::ratio;
+use super::{DEFAULT_TOP, only_functions};
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, middle_ellipsis, units};
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "what-if",
-    alias: None,
     about: "What would a change save? Replays the run with something made faster or removed.",
     examples: &[
         "what-if TRACE  what would help most?",
@@ -31,7 +30,6 @@ pub(super) const QUESTION: Question = Question {
         "what-if TRACE --free-launches --format json",
     ],
     group: Group::Change,
-    by: &[],
     options: &[
         "op",
         "kernel",
@@ -47,17 +45,18 @@ pub(super) const QUESTION: Question = Question {
         "step",
     ],
     report_by: Some(&[]),
-    definitions: &[what_if::DEFINITIONS, OWN],
+    definitions: &[what_if::DEFINITIONS, OWN_DEFINITIONS],
     forms: &[Form {
         name: "WhatIfAnswer",
         about: TRACES,
         members: &[&[rows::<ReplayRow>("what_if"), rows::<ReplayedStep>("steps")]],
     }],
     answer,
+    ..USUAL
 };
 
 /// What the columns of our own mean.
-const OWN: &[Definition] = &[
+const OWN_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "saves_ns",
         label: "Saves",
@@ -86,7 +85,7 @@ const OWN: &[Definition] = &[
     },
 ];
 /// A replay whose own error is larger than this says little.
-const POOR: f64 = 0.05;
+const MAX_REPLAY_ERROR: f64 = 0.05;
 
 /// One replay.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -104,7 +103,7 @@ struct ReplayRow {
 }
 
 impl ReplayRow {
-    fn of(answer: &WhatIf) -> ReplayRow {
+    fn new(answer: &WhatIf) -> ReplayRow {
         let saves_ns = answer.measured_ns - answer.predicted_ns;
         ReplayRow {
             change: answer.changes.join(", "),
@@ -145,10 +144,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         ));
     }
     let mut beside: Vec<String> = Vec::new();
+    let functions = only_functions(&asked.run).filter(|_| standard);
     let (rows, steps) = match standard {
+        true if functions.is_some() => (Vec::new(), Vec::new()),
         false => {
             let answer = replay(&changes)?;
-            (vec![ReplayRow::of(&answer)], answer.steps)
+            (vec![ReplayRow::new(&answer)], answer.steps)
         }
         true => {
             let mut rows = Vec::new();
@@ -159,14 +160,14 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
                     beside.push(name.clone());
                     continue;
                 }
-                rows.push(ReplayRow::of(&replay(&[change])?));
+                rows.push(ReplayRow::new(&replay(&[change])?));
             }
             (rows, Vec::new())
         }
     };
-    let rows = arrange(rows, &ask.rows, Some("saves_ns"), TOP, |r| &r.change)?;
+    let rows = arrange(rows, &ask.rows, Some("saves_ns"), DEFAULT_TOP, |r| &r.change)?;
     let none = match rows.rows.is_empty() {
-        true => "nothing to replay: no steps in this trace",
+        true => functions.unwrap_or("nothing to replay: no steps in this trace"),
         false => "none of the changes below would save anything",
     };
     let several = steps.len() > 1;
@@ -228,7 +229,7 @@ fn table(rows: &[ReplayRow], standard: bool) -> Table {
             "it saves nothing: other work takes at least as long meanwhile; `stepscope critical-path` shows which",
         );
     }
-    if error > POOR {
+    if error > MAX_REPLAY_ERROR {
         table.note("the replay does not reproduce this run well: read each saving as \"at most\"");
     }
     if standard && !rows.is_empty() {
@@ -246,7 +247,7 @@ fn steps_table(steps: &[ReplayedStep]) -> Table {
         .defined_by(QUESTION.definitions)
         .add(Column::text("Step").keep(), |s| {
             let name = if s.step >= 0 { s.step.to_string() } else { "all".to_owned() };
-            let mark = if s.partial { " (partial)" } else { "" };
+            let mark = if s.partial { " (left out)" } else { "" };
             Cell::text(format!("{name}{mark}"))
         })
         .metric("measured_ns", KEEP, |s| Cell::time(s.measured_ns))

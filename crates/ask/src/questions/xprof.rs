@@ -5,33 +5,31 @@ mod tables;
 
 use std::sync::Arc;
 
-use stepscope_analyse::peers::xprof::blind::{Blind, blind};
 use stepscope_analyse::peers::xprof::hlo::{XprofHloRow, hlo};
 use stepscope_analyse::peers::xprof::kernels::{XprofKernelRow, kernels};
 use stepscope_analyse::peers::xprof::memory::{XprofMemoryRow, memory};
+use stepscope_analyse::peers::xprof::not_seen::{NotSeen, not_seen};
 use stepscope_analyse::peers::xprof::ops::{XprofOpRow, ops};
 use stepscope_analyse::peers::xprof::steps::{XprofStepRow, XprofSteps, XprofSummary, steps};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
-use super::TOP;
+use super::DEFAULT_TOP;
 use super::ops::ratio;
 use crate::answer::{Answer, Part};
-use crate::ask::{Ask, Group, Question, TRACES};
+use crate::ask::{Ask, Group, Question, TRACES, USUAL};
 use crate::form::{Form, rows, single};
 use crate::print::units;
 use crate::rows::arrange;
 
 pub(super) const QUESTION: Question = Question {
     name: "xprof",
-    alias: None,
     about: "XProf's tables (TensorBoard's Profile tab) by XProf's own rules: steps, operators, kernels, HLO, memory.",
     examples: &["xprof TRACE", "xprof TRACE --by ops", "xprof TRACE --by kernels --format csv"],
     group: Group::Device,
     by: &["steps", "ops", "kernels", "hlo", "memory"],
     options: &["filter", "sort", "top"],
-    report_by: None,
-    definitions: &[definitions::OWN],
+    definitions: &[definitions::OWN_DEFINITIONS],
     forms: &[
         Form {
             name: "XprofAnswer",
@@ -44,6 +42,7 @@ pub(super) const QUESTION: Question = Question {
         Form { name: "XprofByMemory", about: TRACES, members: &[&[rows::<XprofMemoryRow>("memory")]] },
     ],
     answer,
+    ..USUAL
 };
 
 const NO_STEPS: &str = "XProf finds no steps in this trace; `stepscope steps` looks for other marks too";
@@ -58,7 +57,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let trace = run.trace();
     let by = ask.grouped();
     let found = matches!(by, "steps" | "kernels" | "hlo").then(|| steps(trace));
-    let blind = found.as_ref().map(|found| blind(trace, found)).unwrap_or_default();
+    let blind = found.as_ref().map(|found| not_seen(trace, found)).unwrap_or_default();
     let notes = |words: Vec<String>| {
         move |mut table: crate::print::Table| {
             table.notes(&words);
@@ -68,16 +67,20 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let part = match by {
         "ops" => {
             let rows = ops(trace);
-            arrange(rows, &ask.rows, None, TOP, |row| &row.operation)?.into_part("ops", NO_OPS, tables::ops)
+            arrange(rows, &ask.rows, None, DEFAULT_TOP, |row| &row.operation)?.into_part(
+                "ops",
+                NO_OPS,
+                tables::ops,
+            )
         }
         "kernels" => {
             let note = notes(about_kernels(&blind));
-            let rows = arrange(kernels(trace), &ask.rows, None, TOP, |row| &row.kernel)?;
+            let rows = arrange(kernels(trace), &ask.rows, None, DEFAULT_TOP, |row| &row.kernel)?;
             rows.into_part("kernels", NO_KERNELS, move |rows| note(tables::kernels(rows)))
         }
         "hlo" => {
             let note = notes(about_hlo(&blind));
-            let rows = arrange(hlo(trace), &ask.rows, None, TOP, |row| &row.hlo)?;
+            let rows = arrange(hlo(trace), &ask.rows, None, DEFAULT_TOP, |row| &row.hlo)?;
             rows.into_part("hlo", NO_HLO, move |rows| note(tables::hlo(rows)))
         }
         "memory" => {
@@ -89,7 +92,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
             let words = about_steps(run, &found, &blind);
             let note = notes(words);
             let XprofSteps { rows, summary, .. } = found;
-            let rows = arrange(rows, &ask.rows, None, TOP, |row| &row.step)?;
+            let rows = arrange(rows, &ask.rows, None, DEFAULT_TOP, |row| &row.step)?;
             let rows = rows.into_part("steps", NO_STEPS, move |rows| note(tables::steps(rows)));
             let summary = Part::single("summary", summary, tables::summary);
             return Ok(Answer::new(vec![summary, rows]).main("steps"));
@@ -99,7 +102,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 }
 
 /// What XProf's steps leave out, and where the whole is shown.
-fn about_steps(run: &Run, found: &XprofSteps, blind: &Blind) -> Vec<String> {
+fn about_steps(run: &Run, found: &XprofSteps, blind: &NotSeen) -> Vec<String> {
     let mut words = Vec::new();
     let own = run.all_steps();
     if found.rows.is_empty() && !own.synthetic && !own.steps.is_empty() {
@@ -132,7 +135,7 @@ fn about_steps(run: &Run, found: &XprofSteps, blind: &Blind) -> Vec<String> {
     words
 }
 
-fn about_kernels(blind: &Blind) -> Vec<String> {
+fn about_kernels(blind: &NotSeen) -> Vec<String> {
     let mut words = Vec::new();
     if blind.undescribed_kernels > 0 {
         words.push(format!(
@@ -144,7 +147,7 @@ fn about_kernels(blind: &Blind) -> Vec<String> {
     words
 }
 
-fn about_hlo(blind: &Blind) -> Vec<String> {
+fn about_hlo(blind: &NotSeen) -> Vec<String> {
     let mut words = Vec::new();
     if blind.without_hlo_ns > 0 {
         words.push(format!(

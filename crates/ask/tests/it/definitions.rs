@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
-use stepscope_ask::{Ask, DIFF, QUESTIONS, Question, answer};
+use stepscope_ask::{Ask, QUESTIONS, Question, answer};
 use stepscope_formats::{OpenOptions, open};
 use stepscope_model::DocumentKind;
 
@@ -61,7 +61,7 @@ fn runs() -> &'static [Arc<Run>] {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures");
         let read = |(folder, path): (&str, &&str)| {
             let document = open(&root.join(folder).join(path), &OpenOptions::default());
-            Arc::new(Run::of_document(document.unwrap_or_else(|e| panic!("{path}: {e}"))))
+            Arc::new(Run::from_document(document.unwrap_or_else(|e| panic!("{path}: {e}"))))
         };
         let profiles = PROFILES.iter().map(|path| ("profiles", path));
         TRACES.iter().map(|path| ("pytorch", path)).chain(profiles).map(read).collect()
@@ -101,6 +101,15 @@ fn fields_of(question: &'static Question) -> Fields {
         let ask = Ask::with(question.name, [("around", "custom-call.1")]).unwrap();
         let compiled = runs().iter().filter(|run| !run.trace().programs().is_empty());
         compiled.for_each(|run| fields.add(&answer(&ask, std::slice::from_ref(run)).unwrap()));
+    }
+    if question.compares() {
+        let runs: Vec<_> = runs().iter().filter(|run| question.answers_for(run.kind())).cloned().collect();
+        for sides in [&runs[..2], &runs[1..3], &runs[..3]] {
+            let mut ask = Ask::about_all(question);
+            let runs = ask.take_sides(&sides.iter().map(|run| vec![run.clone()]).collect::<Vec<_>>());
+            fields.add(&answer(&ask, &runs).unwrap());
+        }
+        return fields;
     }
     for (ask, grouped) in &asks {
         // A profile has no groups of host and device.
@@ -193,7 +202,7 @@ fn metrics(text: &str) -> impl Iterator<Item = &str> {
 fn headings_of_metrics_are_defined() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/questions");
     let (mut found, mut undefined) = (0, Vec::new());
-    for question in QUESTIONS.iter().copied().chain([&DIFF]) {
+    for question in QUESTIONS {
         let definitions = question.all_definitions();
         let own = folder.join(question.name.replace('-', "_"));
         let inside = std::fs::read_dir(&own).into_iter().flatten().map(|entry| entry.unwrap().path());

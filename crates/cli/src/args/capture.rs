@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::size;
-use super::values::duration;
+use super::values::{duration, size};
 
 /// Which programs to record, how long and how much, and where it goes.
 #[derive(Debug, Args)]
@@ -55,8 +54,8 @@ pub(crate) struct Capture {
     #[arg(long, conflicts_with_all = ["duration", "delay"])]
     pub(crate) stop: bool,
 
-    /// Largest profile to accept per host, e.g. `500MB`; it goes to disk as it arrives.
-    #[arg(long, value_name = "SIZE", default_value = "2147483648", hide_default_value = true, hide_short_help = true, value_parser = size)]
+    /// Largest profile to accept per host, e.g. `500MB` or `2GiB`; it goes to disk as it arrives.
+    #[arg(long, value_name = "SIZE", default_value = "2GiB", hide_short_help = true, value_parser = size)]
     pub(crate) max_size: usize,
 
     /// How long a server may take to put its profile together.

@@ -12,6 +12,8 @@ use super::capture::Capture;
 use super::gate::{Baseline, Bisect, Check, History, Sweep};
 use super::monitor::Monitor;
 use super::production::Production;
+use super::trial::Try;
+use super::values::size;
 use crate::format::Format;
 
 /// The commands.
@@ -71,6 +73,11 @@ pub(crate) enum Command {
     /// One metric of a baseline over time, and the commits where it changed.
     #[command(after_help = "Example:\n  stepscope history step_time --baseline main")]
     History(History),
+    /// Measure what fixes save: run a Python program with each of them put in from outside, in turns with runs without.
+    #[command(
+        after_help = "The program runs again and again, a few iterations each time, without a profiler and with its seeds fixed; what it writes, it writes again. Results go beside the trace, where findings and the page show them.\n\nExamples:\n  stepscope try train.py --epochs 1\n  stepscope try --budget 30m -m package.train\n  stepscope try --only tf32,compile train.py\n  stepscope try --list                      fixes that can be put in\n  stepscope try --apply train.py            code that keeps the measured plan\n  stepscope try --history                   promised and measured, over time"
+    )]
+    Try(Try),
     /// Run a command with different settings, and say which are worth using.
     #[command(
         after_help = "Example:\n  stepscope sweep --arg batch=32,64,128 --arg workers=0,4 -- python train.py --batch {batch} --workers {workers}"
@@ -181,7 +188,7 @@ pub(crate) struct Export {
     #[arg(long, value_name = "TABLE", value_parser = PossibleValuesParser::new(tables()))]
     pub(crate) table: Option<String>,
 
-    /// Maximum size of the HTML report, e.g. `20MB`. What does not fit is left out, and the report says so.
+    /// Maximum size of the HTML report, e.g. `20MB` or `20MiB`. What does not fit is left out, and the report says so.
     #[arg(long, value_name = "SIZE", default_value = "20MB", value_parser = size)]
     pub(crate) max_size: usize,
 
@@ -302,28 +309,12 @@ impl Target {
     }
 }
 
-/// `20MB`, `500k` or a number of bytes.
-pub(super) fn size(text: &str) -> Result<usize, String> {
-    let text = text.trim().to_ascii_lowercase();
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
-    let unit = match text[digits.len()..].trim().trim_end_matches('b').trim_end_matches('i') {
-        "" => 1.0,
-        "k" => 1e3,
-        "m" => 1e6,
-        "g" => 1e9,
-        _ => return Err("a size is a number with k, M or G, like 20MB".to_owned()),
-    };
-    match digits.parse::<f64>() {
-        Ok(number) if number > 0.0 && number * unit < 1e12 => Ok((number * unit) as usize),
-        _ => Err("a size is a number with k, M or G, like 20MB".to_owned()),
-    }
-}
-
 /// The name of the table with all events.
 pub(crate) const EVENTS: &str = "events";
 
 /// Tables of a trace: its events, and the main table of every question.
 fn tables() -> impl Iterator<Item = PossibleValue> {
     let events = PossibleValue::new(EVENTS).help("Every event of the trace (parquet, arrow)");
-    std::iter::once(events).chain(QUESTIONS.iter().map(|q| PossibleValue::new(q.name).help(q.about)))
+    let questions = QUESTIONS.iter().filter(|question| !question.compares());
+    std::iter::once(events).chain(questions.map(|q| PossibleValue::new(q.name).help(q.about)))
 }

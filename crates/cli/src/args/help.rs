@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use clap::{Command as Clap, Subcommand};
 use stepscope_ask::print::wrap;
-use stepscope_ask::{DIFF, Group, QUESTIONS};
+use stepscope_ask::{Group, QUESTIONS};
 
 use super::Command;
 use super::questions;
@@ -24,7 +24,7 @@ Examples:
 
 /// Groups of questions, each with the commands that are listed with it though they are no questions.
 const GROUPS: &[(Group, &[&str])] = &[
-    (Group::Change, &["diff", "view"]),
+    (Group::Change, &["view"]),
     (Group::Time, &[]),
     (Group::Waiting, &[]),
     (Group::Device, &["repro"]),
@@ -34,13 +34,13 @@ const GROUPS: &[(Group, &[&str])] = &[
 /// The other commands.
 const OTHERS: &[(&str, &[&str])] = &[
     ("Recording", &["run", "record", "capture", "top", "dump", "doctor"]),
-    ("Performance checks", &["check", "baseline", "history", "sweep", "bisect"]),
+    ("Performance checks", &["try", "check", "baseline", "history", "sweep", "bisect"]),
     ("In production", &["production", "monitor"]),
     ("Other", &["completions", "man", "help"]),
 ];
 
 /// Room for the names, with a gap on both sides.
-const NAMES: usize = 17;
+const NAME_COLUMNS: usize = 17;
 
 /// The command line: without a command it is the summary.
 pub(crate) fn command() -> Clap {
@@ -56,7 +56,7 @@ fn build() -> Clap {
         .after_help(EXAMPLES)
         .args_conflicts_with_subcommands(true)
         .subcommand_negates_reqs(true);
-    for question in QUESTIONS.iter().copied().chain([&DIFF]) {
+    for question in QUESTIONS {
         command = command.subcommand(questions::command(question));
     }
     command = Command::augment_subcommands(command);
@@ -85,9 +85,9 @@ fn template(command: &Clap, width: usize) -> String {
             let about = command.find_subcommand(name).and_then(Clap::get_about);
             let about = about
                 .map_or_else(|| "Print this message or the help of a command".to_owned(), ToString::to_string);
-            for (at, line) in wrap(&about, width.saturating_sub(NAMES).max(20)).iter().enumerate() {
+            for (at, line) in wrap(&about, width.saturating_sub(NAME_COLUMNS).max(20)).iter().enumerate() {
                 let name = if at == 0 { name } else { "" };
-                let gap = " ".repeat(NAMES.saturating_sub(2 + name.len()));
+                let gap = " ".repeat(NAME_COLUMNS.saturating_sub(2 + name.len()));
                 let _ = writeln!(text, "  {literal}{name}{literal:#}{gap}{line}");
             }
         }

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use stepscope_ask::{Ask, OPTIONS, OptionSpec, Question};
+use stepscope_ask::{Ask, Findings, OPTIONS, OptionSpec, Question, Takes};
 use stepscope_ground::Problem;
 
-use super::commands::size;
+use super::values::size;
 use super::{Common, FailOn};
 
 /// Room for an example before what it shows.
-const EXAMPLE: usize = 52;
+const EXAMPLE_COLUMNS: usize = 52;
 
 /// Where a page is written to, and what may be in it.
 #[derive(Debug)]
@@ -22,7 +22,7 @@ pub(crate) struct Html {
 }
 
 impl Html {
-    fn of(matches: &ArgMatches) -> Option<Html> {
+    fn from_matches(matches: &ArgMatches) -> Option<Html> {
         Some(Html {
             path: matches.get_one::<PathBuf>("html")?.clone(),
             max_size: matches.get_one::<usize>("max-size").copied().unwrap_or_default(),
@@ -47,10 +47,10 @@ impl Html {
 
 /// A question as it was typed.
 #[derive(Debug)]
-pub(crate) struct Asking {
+pub(crate) struct QuestionArgs {
     pub(crate) question: &'static Question,
     pub(crate) common: Common,
-    /// More files, where the question takes several.
+    /// More files, where the question takes them.
     pub(crate) more: Vec<PathBuf>,
     /// The later side of a comparison, where it is named as such.
     pub(crate) after: Vec<PathBuf>,
@@ -66,11 +66,11 @@ pub(crate) struct Asking {
     pub(crate) list: bool,
 }
 
-impl Asking {
+impl QuestionArgs {
     pub(crate) fn from_matches(
         question: &'static Question,
         matches: &ArgMatches,
-    ) -> Result<Asking, clap::Error> {
+    ) -> Result<QuestionArgs, clap::Error> {
         let mut options: Vec<(usize, &'static str, String)> = Vec::new();
         for spec in options_of(question) {
             match spec.value {
@@ -86,25 +86,37 @@ impl Asking {
             }
         }
         options.sort_by_key(|option| option.0);
-        let has_findings = question.judges();
-        let gate = question.name == "findings";
-        Ok(Asking {
-            question,
+        let paths = |known: bool, name: &str| -> Vec<PathBuf> {
+            let given = if known { matches.get_many::<PathBuf>(name) } else { None };
+            given.into_iter().flatten().cloned().collect()
+        };
+        let gates = question.findings == Findings::Answer;
+        Ok(QuestionArgs {
             common: Common::from_arg_matches(matches)?,
-            more: match takes_several(question) {
-                true => matches.get_many::<PathBuf>("more").into_iter().flatten().cloned().collect(),
-                false => Vec::new(),
-            },
-            after: match question.name {
-                "diff" => matches.get_many::<PathBuf>("after").into_iter().flatten().cloned().collect(),
-                _ => Vec::new(),
-            },
-            html: if question.name == "diff" { Html::of(matches) } else { None },
+            more: paths(question.takes != Takes::One, "more"),
+            after: paths(question.compares(), "after"),
+            html: if question.compares() { Html::from_matches(matches) } else { None },
             options: options.into_iter().map(|(_, name, value)| (name, value)).collect(),
-            config: if has_findings { matches.get_one::<PathBuf>("config").cloned() } else { None },
-            fail_on: if gate { matches.get_one::<FailOn>("fail-on").copied() } else { None },
-            list: gate && matches.get_flag("list"),
+            config: paths(question.judges(), "config").pop(),
+            fail_on: if gates { matches.get_one::<FailOn>("fail-on").copied() } else { None },
+            list: gates && matches.get_flag("list"),
+            ..QuestionArgs::about(question, Common::default())
         })
+    }
+
+    /// A question without options.
+    pub(crate) fn about(question: &'static Question, common: Common) -> QuestionArgs {
+        QuestionArgs {
+            question,
+            common,
+            more: Vec::new(),
+            after: Vec::new(),
+            html: None,
+            options: Vec::new(),
+            config: None,
+            fail_on: None,
+            list: false,
+        }
     }
 
     /// The question itself.
@@ -122,13 +134,8 @@ impl Asking {
     }
 }
 
-/// Whether it can be asked about several files at once.
-fn takes_several(question: &Question) -> bool {
-    matches!(question.name, "memory" | "diff")
-}
-
 fn options_of(question: &'static Question) -> impl Iterator<Item = &'static OptionSpec> {
-    OPTIONS.iter().filter(|spec| question.takes(spec.name))
+    OPTIONS.iter().filter(|spec| question.has_option(spec.name))
 }
 
 /// The command of a question.
@@ -154,24 +161,18 @@ pub(super) fn with_args(command: Command, question: &'static Question) -> Comman
         command = command.arg(config.value_parser(value_parser!(PathBuf)));
     }
     command = Common::augment_args(command);
-    if takes_several(question) {
+    if let Takes::Several(help) | Takes::Sides(help) = question.takes {
         let more = Arg::new("more").value_name("MORE").num_args(0..).value_parser(value_parser!(PathBuf));
-        command = command.arg(more.help(match question.name {
-            "diff" => {
-                "The later run: a trace or a folder of them. Several are shown side by side; with --after, these \
-                 are more of the earlier runs"
-            }
-            _ => "More recordings of the same program: with --leaks, the oldest first; with --fit, of other batches",
-        }));
+        command = command.arg(more.help(help));
     }
-    if question.name == "diff" {
+    if question.compares() {
         let after = Arg::new("after").long("after").value_name("AFTER").num_args(1..);
         command = command.arg(
             after.value_parser(value_parser!(PathBuf)).help("The later runs, where a side has several files"),
         );
         command = Html::args(command);
     }
-    if question.name == "findings" {
+    if question.findings == Findings::Answer {
         let fail_on =
             Arg::new("fail-on").long("fail-on").value_name("SEVERITY").value_parser(value_parser!(FailOn));
         let list = Arg::new("list").long("list").visible_alias("rules").action(ArgAction::SetTrue);
@@ -196,7 +197,7 @@ fn arg(spec: &'static OptionSpec, question: &'static Question) -> Arg {
             .value_parser(PossibleValuesParser::new(question.by))
             .ignore_case(true),
         // Their order says which speedup belongs to which name.
-        "op" if question.takes("speedup") => {
+        "op" if question.has_option("speedup") => {
             let help = "An operator or named range, with everything it calls; follow it with `--speedup`";
             arg.help(help).action(ArgAction::Append)
         }
@@ -216,10 +217,10 @@ fn examples(question: &Question) -> String {
     for example in question.examples {
         let (line, about) = example.split_once("  ").unwrap_or((example, ""));
         let line = format!("stepscope {}", line.replace("TRACE", "trace.json.gz"));
-        let gap = if about.is_empty() { 0 } else { EXAMPLE.saturating_sub(line.len()).max(2) };
+        let gap = if about.is_empty() { 0 } else { EXAMPLE_COLUMNS.saturating_sub(line.len()).max(2) };
         text.push_str(&format!("\n  {line}{}{about}", " ".repeat(gap)));
     }
-    if question.name == "findings" {
+    if question.findings == Findings::Answer {
         text.push_str(
             "\n\nstepscope.toml:\n  [findings]\n  off = [\"low_utilization\"]\n  [findings.thresholds]\n  \
              \"data_loading.min_share\" = 0.1",

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
+use serde::Serialize;
 use stepscope_analyse::statistics::Statistic;
-use stepscope_ask::print::{Cell, Column, Table, middle_ellipsis};
-use stepscope_gate::{Measurement, Metric, Record};
+use stepscope_ask::print::{Cell, Column, Columns, middle_ellipsis};
+use stepscope_regression::{Commit, How, Measurement, Metric, Quantity, Record};
 
 use super::measure;
 use crate::args::{Baseline, Save, Store};
@@ -65,83 +65,98 @@ fn save(args: &Save, name: Name, out: &mut dyn Write) -> Result<(), Failure> {
     let value = value.map_or(String::new(), |value| format!(", {metric} {}", metric.quantity.text(value)));
     let repeats = measurement.repeats.len();
     let runs = if repeats == 1 { "1 run".to_owned() } else { format!("{repeats} runs") };
-    writeln!(out, "saved {}: {runs}{value} ({})", args.name, measurement.how.words())?;
+    writeln!(out, "saved {}: {runs}{value} ({})", args.name, measurement.how.text())?;
     writeln!(out, "{place}")?;
     Ok(())
 }
 
 fn list(place: &Store, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     let store = measure::store(place)?;
-    let columns = vec![
-        Column::name("Baseline"),
-        Column::text("Measured"),
-        Column::text("Commit"),
-        Column::text("From"),
-        Column::number("Runs"),
-        Column::number("Saved"),
-    ];
-    let nothing =
-        format!("no baselines in {}; make one: stepscope baseline save main -- python train.py", store.place());
-    let mut table = Table::new(columns).when_empty(nothing);
     let mut rows = Vec::new();
     for name in store.names()? {
-        let history = store.history(&name)?;
-        let Some(Record { measurement, place }) = history.last() else { continue };
-        let commit = measurement.commit.as_ref().map_or(String::new(), |c| c.short().to_owned());
-        table.row(vec![
-            Cell::text(name.clone()),
-            Cell::text(measurement.measured_at.clone()),
-            Cell::text(commit),
-            Cell::text(measurement.how.words()),
-            Cell::count(measurement.repeats.len() as u64),
-            Cell::count(history.len() as u64),
-        ]);
-        rows.push(json!({
-            "name": name, "measured_at": measurement.measured_at, "commit": measurement.commit, "how": measurement.how,
-            "repeats": measurement.repeats.len(), "saved": history.len(), "place": place,
-        }));
+        let mut history = store.history(&name)?;
+        let saved = history.len() as u64;
+        let Some(Record { measurement, place }) = history.pop() else { continue };
+        let Measurement { measured_at, commit, how, repeats, .. } = measurement;
+        rows.push(BaselineRow { name, measured_at, commit, how, repeats: repeats.len() as u64, saved, place });
     }
+    let table = Columns::of(&rows)
+        .add(Column::name("Baseline"), |r| Cell::text(&r.name))
+        .add(Column::text("Measured"), |r| Cell::text(&r.measured_at))
+        .add(Column::text("Commit"), |r| Cell::text(r.commit.as_ref().map_or("", Commit::short)))
+        .add(Column::text("From"), |r| Cell::text(r.how.text()))
+        .add(Column::number("Runs"), |r| Cell::count(r.repeats))
+        .add(Column::number("Saved"), |r| Cell::count(r.saved))
+        .table()
+        .when_empty(format!(
+            "no baselines in {}; make one: stepscope baseline save main -- python train.py",
+            store.place()
+        ));
     Ok(emit(out, &terminal::detect(&io::stdout()), format, &table, &rows)?)
+}
+
+/// The newest measurement of a baseline.
+#[derive(Serialize)]
+struct BaselineRow {
+    name: String,
+    measured_at: String,
+    commit: Option<Commit>,
+    how: How,
+    repeats: u64,
+    /// How many measurements there are.
+    saved: u64,
+    place: String,
+}
+
+/// A metric over the runs of one measurement.
+#[derive(Serialize)]
+struct MetricRow<'a> {
+    metric: &'a str,
+    median: Option<f64>,
+    lowest: Option<f64>,
+    highest: Option<f64>,
+    repeats: u64,
+    values: u64,
+    #[serde(skip)]
+    quantity: Quantity,
 }
 
 fn show(name: &str, place: &Store, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     let record = measure::store(place)?.newest(name)?;
     let measurement = &record.measurement;
-    let columns = vec![
-        Column::name("Metric").flexible(20, middle_ellipsis),
-        Column::number("Median run"),
-        Column::number("Lowest"),
-        Column::number("Highest"),
-        Column::number("Runs"),
-        Column::number("Values"),
-    ];
-    let mut table = Table::new(columns).title(name, subtitle(measurement));
-    let mut rows = Vec::new();
-    for key in measurement.keys() {
-        let Ok(metric) = Metric::parse(key) else { continue };
+    let row = |key| {
+        let metric = Metric::parse(key).ok()?;
         let sample = measurement.sample(&metric);
         let units = sample.units(metric.statistic);
-        let of = |share: f64| Statistic::Quantile(share).of(&mut units.clone());
-        let text = |value: Option<f64>| Cell::text(value.map_or(String::new(), |v| metric.quantity.text(v)));
-        table.row(vec![
-            Cell::text(key),
-            text(of(0.5)),
-            text(of(0.0)),
-            text(of(1.0)),
-            Cell::count(sample.repeats() as u64),
-            Cell::count(sample.values() as u64),
-        ]);
-        let row: Value = json!({
-            "metric": key, "median": of(0.5), "lowest": of(0.0), "highest": of(1.0), "repeats": sample.repeats(),
-            "values": sample.values(),
-        });
-        rows.push(row);
-    }
+        let quantile = |share: f64| Statistic::Quantile(share).compute(&mut units.clone());
+        Some(MetricRow {
+            metric: key,
+            median: quantile(0.5),
+            lowest: quantile(0.0),
+            highest: quantile(1.0),
+            repeats: sample.repeats() as u64,
+            values: sample.values() as u64,
+            quantity: metric.quantity,
+        })
+    };
+    let rows: Vec<MetricRow<'_>> = measurement.keys().into_iter().filter_map(row).collect();
+    let text = |r: &MetricRow<'_>, value: Option<f64>| {
+        Cell::text(value.map_or(String::new(), |value| r.quantity.text(value)))
+    };
+    let table = Columns::of(&rows)
+        .add(Column::name("Metric").flexible(20, middle_ellipsis), |r| Cell::text(r.metric))
+        .add(Column::number("Median run"), |r| text(r, r.median))
+        .add(Column::number("Lowest"), |r| text(r, r.lowest))
+        .add(Column::number("Highest"), |r| text(r, r.highest))
+        .add(Column::number("Runs"), |r| Cell::count(r.repeats))
+        .add(Column::number("Values"), |r| Cell::count(r.values))
+        .table()
+        .title(name, subtitle(measurement));
     Ok(emit(out, &terminal::detect(&io::stdout()), format, &table, &rows)?)
 }
 
 fn subtitle(measurement: &Measurement) -> String {
-    let mut words = vec![measurement.how.words().to_owned(), measurement.measured_at.clone()];
+    let mut words = vec![measurement.how.text().to_owned(), measurement.measured_at.clone()];
     words.extend(measurement.commit.as_ref().map(|c| format!("{} {}", c.short(), c.subject)));
     words.extend(measurement.steps_from.as_ref().map(|from| format!("step times: {from}")));
     words.join("; ")

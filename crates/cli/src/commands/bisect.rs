@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use stepscope_analyse::statistics::{Comparison, Rule, compare};
-use stepscope_gate::bare::{Bare, BareError};
-use stepscope_gate::{Commit, Judgement, Metric, Repository, Turn, bisect, report, turns};
 use stepscope_ground::Problem;
+use stepscope_regression::bare::{Bare, BareError};
+use stepscope_regression::{Commit, Judgment, Metric, Repository, Turn, bisect, report, turns};
 
-use super::measure::{self, Gathered};
+use super::measure::{self, MeasurementBuilder};
 use crate::args::Bisect;
 use crate::failure::{Failure, Outcome};
 use crate::input::remark;
@@ -20,7 +20,7 @@ use crate::input::remark;
 /// The first looks at whether the answer is clear, after so many pairs; each later one is after as many as the two before it together.
 const FIRST_LOOKS: [usize; 2] = [5, 8];
 /// How often the whole of one comparison may be wrong; each look gets its part.
-const WRONG: f64 = 0.05;
+const MAX_ERROR_RATE: f64 = 0.05;
 
 pub(super) fn run(args: &Bisect, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
     let repository = Repository::around(&measure::here()?)?;
@@ -68,7 +68,7 @@ pub(super) fn run(args: &Bisect, out: &mut dyn Write, outcome: &mut Outcome) -> 
         let commit = &commits[*found.suspects.end()];
         writeln!(out, "{change} at {} {}", commit.short(), commit.subject)?;
     } else {
-        writeln!(out, "{change} at one of these commits, which could not be told apart:")?;
+        writeln!(out, "{change} at one of these commits, which could not be separated:")?;
         for commit in &commits[found.suspects] {
             writeln!(out, "  {} {}", commit.short(), commit.subject)?;
         }
@@ -136,29 +136,29 @@ impl Search {
         Ok(found.filter(|found| found.low.is_some_and(|low| low > 1.0)))
     }
 
-    fn judge(&mut self, commit: &Commit, middle: f64) -> Result<Judgement, Failure> {
+    fn judge(&mut self, commit: &Commit, middle: f64) -> Result<Judgment, Failure> {
         self.other.check_out(commit)?;
         if let Err(why) = self.prepared(&self.other.folder) {
             remark(&format!("skipped {}: {}", commit.short(), why.what.lines().next().unwrap_or_default()));
-            return Ok(Judgement::Skip);
+            return Ok(Judgment::Skip);
         }
         let clear = |found: &Comparison| {
             found.low.is_some_and(|low| low > middle) || found.high.is_some_and(|high| high < middle)
         };
         let Some(found) = self.compare(&mut |found| clear(found))? else {
             remark(&format!("skipped {}: the command fails there", commit.short()));
-            return Ok(Judgement::Skip);
+            return Ok(Judgment::Skip);
         };
         let change = found.ratio.map_or(String::new(), report::percent);
-        let judgement = match found.low.is_some_and(|low| low > middle) {
-            true => Judgement::Bad,
-            false if clear(&found) => Judgement::Good,
-            false => Judgement::Skip,
+        let judgment = match found.low.is_some_and(|low| low > middle) {
+            true => Judgment::Bad,
+            false if clear(&found) => Judgment::Good,
+            false => Judgment::Skip,
         };
-        let words = match judgement {
-            Judgement::Good => "good",
-            Judgement::Bad => "bad",
-            Judgement::Skip => "too noisy to decide",
+        let words = match judgment {
+            Judgment::Good => "good",
+            Judgment::Bad => "bad",
+            Judgment::Skip => "too noisy to decide",
         };
         remark(&format!(
             "{} {}: {words} ({change}, {} runs)",
@@ -166,17 +166,17 @@ impl Search {
             commit.subject,
             found.n.current_repeats
         ));
-        Ok(judgement)
+        Ok(judgment)
     }
 
     /// Runs both in turns until `clear` says so, or to the last look. `None`: the command fails in the other commit.
     fn compare(&mut self, clear: &mut dyn FnMut(&Comparison) -> bool) -> Result<Option<Comparison>, Failure> {
         let at = |folder: &Path| Bare { folder: Some(folder.to_owned()), ..self.bare.clone() };
         let (before, now) = (at(&self.good.folder), at(&self.other.folder));
-        let (mut a, mut b) = (Gathered::new(&before)?, Gathered::new(&now)?);
+        let (mut a, mut b) = (MeasurementBuilder::new(&before)?, MeasurementBuilder::new(&now)?);
         let rule = Rule {
             margin: 0.0,
-            confidence: 1.0 - WRONG / self.looks.len() as f64,
+            confidence: 1.0 - MAX_ERROR_RATE / self.looks.len() as f64,
             in_turns: true,
             ..Rule::default()
         };

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use stepscope_ask::print::{Role, units};
-use stepscope_capture::{
-    Captured, Limits, Plan, Stage, Target, Tracers, Want, Watch, capture, start_continuous, stop_continuous,
-    targets,
-};
 use stepscope_record::spy::{interrupted, notice_interrupts};
+use stepscope_remote_profiler::{
+    CaptureMode, CaptureResult, Limits, Plan, Stage, Target, Tracers, Watch, capture, start_continuous,
+    stop_continuous, targets,
+};
 
 use crate::args::Capture;
 use crate::failure::{Failure, Outcome};
@@ -19,7 +19,7 @@ use crate::next::{program, quoted};
 use crate::terminal;
 
 /// Time for requests to reach every host before any begins.
-const TOGETHER: Duration = Duration::from_secs(2);
+const START_DELAY: Duration = Duration::from_secs(2);
 
 pub(super) fn run(args: &Capture, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
     let targets = targets(args.targets.iter().chain(&args.hosts).map(String::as_str))?;
@@ -41,10 +41,10 @@ pub(super) fn run(args: &Capture, out: &mut dyn Write, outcome: &mut Outcome) ->
         return Ok(());
     }
     let want = match args.snapshot {
-        true => Want::Snapshot,
-        false => Want::Record {
+        true => CaptureMode::Snapshot,
+        false => CaptureMode::Record {
             duration: args.duration,
-            delay: args.delay.unwrap_or(if targets.len() > 1 { TOGETHER } else { Duration::ZERO }),
+            delay: args.delay.unwrap_or(if targets.len() > 1 { START_DELAY } else { Duration::ZERO }),
         },
     };
     let plan = Plan {
@@ -72,7 +72,7 @@ pub(super) fn run(args: &Capture, out: &mut dyn Write, outcome: &mut Outcome) ->
 }
 
 /// What the user has to know: what is missing, what there is, and what to type next.
-fn report(captured: &Captured, args: &Capture) {
+fn report(captured: &CaptureResult, args: &Capture) {
     let screen = terminal::detect(&io::stderr());
     for failure in &captured.failures {
         let error = format!("{} {}\n", screen.paint(Role::Bad, "error:"), screen.text(&failure.what));

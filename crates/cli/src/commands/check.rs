@@ -1,13 +1,15 @@
 //! `stepscope check`: holds a run to a baseline.
 
+mod cause;
+
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
 
 use stepscope_ask::print::{json, wrap};
-use stepscope_gate::{Checked, Condition, Measurement, Options, Outcome as Verdict, check, report};
+use stepscope_regression::{Checked, Condition, Measurement, Options, Outcome as Verdict, check, report};
 
-use super::{explained, measure};
+use super::measure;
 use crate::args::Check;
 use crate::failure::{Failure, Outcome};
 use crate::format::Format;
@@ -22,10 +24,15 @@ pub(super) fn run(args: &Check, out: &mut dyn Write, outcome: &mut Outcome) -> R
     }
     // Mistakes are found before anything runs for hours.
     let conditions = args.fail_on.iter().map(|text| Condition::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    explained::precheck(args)?;
+    cause::precheck(args)?;
     let (baseline, current) = measure(args, &conditions)?;
     let conditions = if conditions.is_empty() {
-        vec![Condition::parse(&format!("{}>+5%", measure::usual_metric(&current)))?]
+        vec![Condition::parse(&format!(
+            "{}>+5%",
+            measure::usual_metric(
+                baseline.as_ref().filter(|before| !before.has("step_time")).unwrap_or(&current)
+            )
+        ))?]
     } else {
         conditions
     };
@@ -40,7 +47,7 @@ pub(super) fn run(args: &Check, out: &mut dyn Write, outcome: &mut Outcome) -> R
     if no {
         *outcome = Outcome::No;
     }
-    explained::add(args, baseline.as_ref(), &current, &mut checked);
+    cause::add(args, baseline.as_ref(), &current, &mut checked);
     let title =
         args.baseline.as_deref().map_or("Performance".to_owned(), |name| format!("Performance against {name}"));
     let markdown = report::as_markdown(&checked, &title);
@@ -63,7 +70,10 @@ fn runs_both(args: &Check) -> bool {
 fn measure(args: &Check, conditions: &[Condition]) -> Result<(Option<Measurement>, Measurement), Failure> {
     let repeats = args.timing.repeats as usize;
     if runs_both(args) {
-        let current = measure::bare(&args.command, &args.timing)?;
+        let mut current = measure::bare(&args.command, &args.timing)?;
+        if args.baseline_command.is_some() {
+            current.counted = None; // the other side is a shell, in which nothing is found
+        }
         let mut before = current.clone();
         if let Some(command) = &args.baseline_command {
             before.command = ["sh", "-c", command].map(OsString::from).to_vec();

@@ -2,9 +2,8 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-use stepscope_ask::print::{Cell, Column, Role, Screen, Table, end_ellipsis, wrap};
-use stepscope_record::{Check, Roots, State, doctor};
+use stepscope_ask::print::{Cell, Column, Columns, Role, Screen, end_ellipsis, wrap};
+use stepscope_record::{Check, CheckState, Roots, doctor};
 
 use crate::failure::Failure;
 use crate::format::{Format, emit};
@@ -19,26 +18,21 @@ pub(super) fn run(format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     if format == Format::Table {
         return Ok(write(&checks, &screen, out)?);
     }
-    let mut table = Table::new(vec![
-        Column::text("Area"),
-        Column::name("What"),
-        Column::text("State"),
-        Column::text("Detail").flexible(20, end_ellipsis),
-        Column::text("Fix").flexible(20, end_ellipsis),
-    ]);
-    for check in &checks {
-        let cells = [check.area, &check.what, word(check.state), &check.detail, &check.fix];
-        table.row(cells.into_iter().map(Cell::text).collect());
-    }
-    let rows: Vec<Value> = checks.iter().map(|check| json!(check)).collect();
-    Ok(emit(out, &screen, format, &table, &rows)?)
+    let table = Columns::of(&checks)
+        .add(Column::text("Area"), |check| Cell::text(check.area))
+        .add(Column::name("What"), |check| Cell::text(&check.what))
+        .add(Column::text("State"), |check| Cell::text(word(check.state)))
+        .add(Column::text("Detail").flexible(20, end_ellipsis), |check| Cell::text(&check.detail))
+        .add(Column::text("Fix").flexible(20, end_ellipsis), |check| Cell::text(&check.fix))
+        .table();
+    Ok(emit(out, &screen, format, &table, &checks)?)
 }
 
-fn word(state: State) -> &'static str {
+fn word(state: CheckState) -> &'static str {
     match state {
-        State::Ready => "ready",
-        State::Partly => "partial",
-        State::Absent => "missing",
+        CheckState::Ready => "ready",
+        CheckState::Partly => "partial",
+        CheckState::Absent => "missing",
     }
 }
 
@@ -47,9 +41,9 @@ fn write(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> io::Result<(
         writeln!(out, "{}", screen.paint(Role::Heading, of_area[0].area))?;
         for check in of_area {
             let (mark, role) = match check.state {
-                State::Ready => ("✓", Role::Good),
-                State::Partly => ("~", Role::Warn),
-                State::Absent => ("✗", Role::Dim),
+                CheckState::Ready => ("✓", Role::Good),
+                CheckState::Partly => ("~", Role::Warn),
+                CheckState::Absent => ("✗", Role::Dim),
             };
             let mark = screen.paint(role, &screen.text(mark));
             writeln!(out, "  {mark} {}", screen.text(&check.what))?;
@@ -64,6 +58,6 @@ fn write(checks: &[Check], screen: &Screen, out: &mut dyn Write) -> io::Result<(
         }
         writeln!(out)?;
     }
-    let absent = checks.iter().filter(|check| check.state == State::Absent).count();
+    let absent = checks.iter().filter(|check| check.state == CheckState::Absent).count();
     writeln!(out, "{} of {} sources available", checks.len() - absent, checks.len())
 }

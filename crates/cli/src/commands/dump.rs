@@ -1,16 +1,18 @@
 //! `stepscope dump`: where every thread of a Python process stands.
 
+mod job;
+mod process;
+
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
+use serde_json::json;
 use stepscope_analyse::names::waiting::WaitKind;
 use stepscope_ask::print::{self, Role, Screen};
-use stepscope_record::spy::{Doing, Process, SpyError, python_processes};
+use stepscope_record::spy::{Doing, SpyError, python_processes};
 
-use super::dumped::{Dumped, DumpedThread, Others, dump};
-use super::dumped_frame::DumpedFrame;
-use super::place::{Shortener, source_line};
-use super::standing::Standings;
+use self::job::Job;
+use self::process::{FrameDump, ProcessDump, ThreadDump, ThreadGroup, dump};
+use super::source_paths::Shortener;
 use crate::args::Dump;
 use crate::failure::Failure;
 use crate::input::remark;
@@ -31,16 +33,16 @@ pub(super) fn run(args: &Dump, out: &mut dyn Write) -> Result<(), Failure> {
         dumped.push(dump(args.pid()?, args.locals, args.stops.mode())?);
     }
     if args.json {
-        let mut all = json!({ "processes": dumped.iter().map(process_json).collect::<Vec<Value>>() });
+        let mut all = json!({ "processes": dumped });
         if args.all {
-            (all["standing"], all["odd_one_out"]) = Standings::of(&dumped).json();
+            (all["standing"], all["odd_one_out"]) = Job::new(&dumped).json();
         }
         return Ok(out.write_all(print::json(&all)?.as_bytes())?);
     }
     if args.all {
         match dumped.is_empty() {
             true => writeln!(out, "no Python process of this machine can be read")?,
-            false => Standings::of(&dumped).write(&screen, out)?,
+            false => Job::new(&dumped).write(&screen, out)?,
         }
     }
     for one in &dumped {
@@ -49,69 +51,8 @@ pub(super) fn run(args: &Dump, out: &mut dyn Write) -> Result<(), Failure> {
     Ok(())
 }
 
-fn process_json(dumped: &Dumped) -> Value {
-    let Process { pid, parent, command, rank, local_rank, .. } = &dumped.process;
-    let threads: Vec<Value> = dumped.threads.iter().map(|thread| thread_json(thread, &dumped.paths)).collect();
-    let mut object = json!({
-        "pid": pid,
-        "parent": parent,
-        "command": command,
-        "python": dumped.version,
-        "rank": rank,
-        "local_rank": local_rank,
-        "threads": threads,
-    });
-    if !dumped.others.is_empty() {
-        let others = dumped.others.iter().map(|group| {
-            json!({
-                "names": group.names,
-                "native_ids": group.native_ids,
-                "frames": frames_json(&group.frames, &dumped.paths),
-            })
-        });
-        object["other_threads"] = others.collect();
-    }
-    object
-}
-
-fn frames_json(frames: &[DumpedFrame], paths: &Shortener) -> Vec<Value> {
-    let one = |frame: &DumpedFrame| {
-        if frame.native {
-            return json!({ "function": frame.function, "file": frame.file, "native": true });
-        }
-        let locals: serde_json::Map<String, Value> =
-            frame.locals.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
-        let mut object = json!({
-            "function": frame.function,
-            "file": frame.file,
-            "line": frame.line,
-            "source": source_line(&paths.on_disk(&frame.file), frame.line),
-        });
-        if !locals.is_empty() {
-            object["locals"] = Value::Object(locals);
-        }
-        object
-    };
-    frames.iter().map(one).collect()
-}
-
-fn thread_json(thread: &DumpedThread, paths: &Shortener) -> Value {
-    json!({
-        "name": thread.name,
-        "ident": thread.ident,
-        "native_id": thread.native_id,
-        "state": thread.doing.map(|doing| match doing { Doing::Running => "running", Doing::Waiting => "waiting" }),
-        "holds_gil": thread.holds_gil,
-        "waits_for": thread.waits_for,
-        "waits_in": thread.waits_in,
-        "kernel_function": thread.kernel_function,
-        "frames": frames_json(&thread.frames, paths),
-        "cut": thread.cut,
-    })
-}
-
-fn write_process(dumped: &Dumped, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
-    let Process { pid, command, rank, .. } = &dumped.process;
+fn write_process(dumped: &ProcessDump, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
+    let ProcessDump { pid, command, rank, .. } = dumped;
     let rank = rank.map(|rank| format!(", rank {rank}")).unwrap_or_default();
     let title = format!("Process {pid}: {command}");
     let room = screen.width.max(40);
@@ -130,7 +71,7 @@ fn write_process(dumped: &Dumped, screen: &Screen, out: &mut dyn Write) -> io::R
 }
 
 /// What a thread does. `holder` is who holds the interpreter's lock.
-fn state_words(thread: &DumpedThread, holder: Option<&str>) -> (String, Role) {
+fn state_words(thread: &ThreadDump, holder: Option<&str>) -> (String, Role) {
     let gil = if thread.holds_gil { ", holds the GIL" } else { "" };
     match (&thread.doing, &thread.waits_for, &thread.waits_in) {
         (None, ..) => (format!("state unknown{gil}"), Role::Warn),
@@ -156,7 +97,7 @@ fn state_words(thread: &DumpedThread, holder: Option<&str>) -> (String, Role) {
 }
 
 /// A thread in a sentence.
-fn who(thread: &DumpedThread) -> String {
+fn who(thread: &ThreadDump) -> String {
     let number = thread.native_id.map_or_else(|| format!("{:#x}", thread.ident), |number| number.to_string());
     if thread.name.is_empty() {
         format!("thread {number}")
@@ -166,7 +107,7 @@ fn who(thread: &DumpedThread) -> String {
 }
 
 fn write_thread(
-    thread: &DumpedThread,
+    thread: &ThreadDump,
     holder: Option<&str>,
     paths: &Shortener,
     screen: &Screen,
@@ -191,7 +132,7 @@ fn write_thread(
 }
 
 fn write_frames(
-    frames: &[DumpedFrame],
+    frames: &[FrameDump],
     paths: &Shortener,
     screen: &Screen,
     out: &mut dyn Write,
@@ -200,30 +141,29 @@ fn write_frames(
     let room = if screen.terminal { screen.width.saturating_sub(4).max(20) } else { usize::MAX };
     let places: Vec<String> = frames
         .iter()
-        .map(|frame| match frame.native {
-            true => format!("{} ({})", frame.function, file_name(&frame.file)),
-            false => format!("{} ({}:{})", frame.function, paths.short(&frame.file), frame.line),
+        .map(|frame| match &frame.python {
+            None => format!("{} ({})", frame.function, file_name(&frame.file)),
+            Some(at) => format!("{} ({}:{})", frame.function, paths.short(&frame.file), at.line),
         })
         .map(|place| if print::width(&place) > room { print::middle_ellipsis(&place, room) } else { place })
         .collect();
-    let of_python = frames.iter().zip(&places).filter(|(frame, _)| !frame.native);
+    let of_python = frames.iter().zip(&places).filter(|(frame, _)| frame.python.is_some());
     let widest = of_python.map(|(_, place)| print::width(place)).max().unwrap_or(0).min(screen.width / 2);
     for (frame, place) in frames.iter().zip(&places) {
-        if frame.native {
+        let Some(at) = &frame.python else {
             writeln!(out, "    {}", screen.paint(Role::Dim, &screen.text(place)))?;
             continue;
-        }
-        let source = source_line(&paths.on_disk(&frame.file), frame.line).unwrap_or_default();
+        };
         let gap = " ".repeat(widest.saturating_sub(print::width(place)) + 3);
         let room = screen.width.saturating_sub(4 + print::width(place) + gap.len());
-        let shown = match source.trim() {
+        let shown = match at.source.as_deref().unwrap_or_default().trim() {
             text if room >= 12 && !text.is_empty() => {
                 format!("{gap}{}", screen.paint(Role::Dim, &screen.text(&print::end_ellipsis(text, room))))
             }
             _ => String::new(),
         };
         writeln!(out, "    {}{shown}", screen.text(place))?;
-        for (name, value) in &frame.locals {
+        for (name, value) in &at.locals {
             let text =
                 print::end_ellipsis(&format!("{name} = {value}"), screen.width.saturating_sub(8).max(20));
             writeln!(out, "        {}", screen.paint(Role::Dim, &screen.text(&text)))?;
@@ -233,7 +173,12 @@ fn write_frames(
 }
 
 /// Threads of libraries, those in the same functions together.
-fn write_others(others: &Others, paths: &Shortener, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
+fn write_others(
+    others: &ThreadGroup,
+    paths: &Shortener,
+    screen: &Screen,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let numbers = &others.native_ids;
     let head = match numbers.as_slice() {
         [one] => format!("Thread {one} \"{}\"", others.names.join("\", \"")),

@@ -70,11 +70,11 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
         }
         Target::Speedscope => {
             refuse(export, &["sort", "top", "filter"], "--to speedscope")?;
-            Ok(write_speedscope(&*stacks::of(export, run)?, &mut out)?)
+            Ok(write_speedscope(&*stacks::profile(export, run)?, &mut out)?)
         }
         Target::Svg => {
             refuse(export, &["sort", "top", "filter"], "--to svg")?;
-            let profile = stacks::working(stacks::of(export, run)?);
+            let profile = stacks::working(stacks::profile(export, run)?);
             let name = || Path::new(&profile.source.path).file_name().unwrap_or_default().to_string_lossy();
             let title = if profile.name.is_empty() { name().into_owned() } else { profile.name.clone() };
             let options = SvgOptions { title, ..SvgOptions::default() };
@@ -82,11 +82,11 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
         }
         Target::Pprof => {
             refuse(export, &["sort", "top", "filter"], "--to pprof")?;
-            Ok(write_pprof(&*stacks::of(export, run)?, &mut out)?)
+            Ok(write_pprof(&*stacks::profile(export, run)?, &mut out)?)
         }
         Target::Firefox => {
             refuse(export, &["sort", "top", "filter"], "--to firefox")?;
-            let profile = stacks::of(export, run)?;
+            let profile = stacks::profile(export, run)?;
             Ok(write_firefox(&profile, stacks::value(export, &profile)?, &mut out)?)
         }
         Target::Pstats => {

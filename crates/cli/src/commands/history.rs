@@ -1,12 +1,13 @@
 //! `stepscope history`: one metric of a baseline over time, and where it changed.
 
-mod shown;
+mod page;
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-use stepscope_ask::print::{Cell, Column, Role, Table, end_ellipsis, sparkline};
-use stepscope_gate::{FEW, History, Point, report};
+use serde::Serialize;
+use stepscope_analyse::statistics::Change;
+use stepscope_ask::print::{Cell, Column, Columns, Role, end_ellipsis, sparkline};
+use stepscope_regression::{Commit, History, MIN_MEASUREMENTS, Measurement, Point, report};
 
 use super::measure;
 use crate::args::History as Args;
@@ -14,10 +15,19 @@ use crate::failure::Failure;
 use crate::format::{Format, emit};
 use crate::input::remark;
 use crate::terminal;
+#[derive(Serialize)]
+struct PointRow {
+    measured_at: String,
+    commit: Option<Commit>,
+    value: f64,
+    /// The level that begins here.
+    change: Option<Change>,
+    repeats: u64,
+}
 
 pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
     if args.view {
-        return shown::run(args, out);
+        return page::run(args, out);
     }
     let metric = measure::metric(args.metric.as_deref().unwrap_or("step_time"))?;
     if !(0.0..=1000.0).contains(&args.margin) {
@@ -33,48 +43,46 @@ pub(super) fn run(args: &Args, out: &mut dyn Write) -> Result<(), Failure> {
             history.left_out
         ));
     }
-    if points.len() < FEW {
+    if points.len() < MIN_MEASUREMENTS {
         remark(&format!(
-            "{} measurements are too few to tell a change from noise; at least {FEW} are needed",
+            "{} measurements are too few to tell a change from noise; at least {MIN_MEASUREMENTS} are needed",
             points.len()
         ));
     }
     let values: Vec<f64> = points.iter().map(|point| point.value).collect();
     let screen = terminal::detect(&io::stdout());
-    let mut table = Table::new(vec![
-        Column::text("Measured"),
-        Column::text("Commit"),
-        Column::name("Subject").flexible(16, end_ellipsis),
-        Column::number(metric.name.clone()),
-        Column::number("Runs"),
-        Column::text("Change").keep(),
-    ]);
-    let mut rows: Vec<Value> = Vec::new();
-    for (at, Point { record, value, .. }) in points.iter().enumerate() {
-        let change = changes.iter().find(|change| change.at == at);
-        let commit = record.measurement.commit.as_ref();
-        let words = change.map_or(String::new(), |c| report::percent(c.after / c.before));
-        let role = change.map_or(Role::Dim, |c| if c.after > c.before { Role::Bad } else { Role::Good });
-        table.row(vec![
-            Cell::text(record.measurement.measured_at.clone()),
-            Cell::text(commit.map_or("", |c| c.short())),
-            Cell::text(commit.map_or("", |c| c.subject.as_str())),
-            Cell::text(metric.quantity.text(*value)),
-            Cell::count(record.measurement.repeats.len() as u64),
-            Cell::text(words).role(role),
-        ]);
-        rows.push(json!({
-            "measured_at": record.measurement.measured_at, "commit": commit, "value": value, "change": change,
-            "repeats": record.measurement.repeats.len(),
-        }));
-    }
+    let row = |(at, point): (usize, &Point)| {
+        let Measurement { measured_at, commit, repeats, .. } = &point.record.measurement;
+        PointRow {
+            measured_at: measured_at.clone(),
+            commit: commit.clone(),
+            value: point.value,
+            change: changes.iter().find(|change| change.at == at).copied(),
+            repeats: repeats.len() as u64,
+        }
+    };
+    let rows: Vec<PointRow> = points.iter().enumerate().map(row).collect();
     let sentences: Vec<String> = changes.iter().map(|change| history.sentence(change)).collect();
     let subtitle = match sentences.len() {
         0 => "no change of level".to_owned(),
         1 => "1 change of level".to_owned(),
         many => format!("{many} changes of level"),
     };
-    table = table.title(format!("{metric} of {}", args.baseline), subtitle);
+    let table = Columns::of(&rows)
+        .add(Column::text("Measured"), |r| Cell::text(&r.measured_at))
+        .add(Column::text("Commit"), |r| Cell::text(r.commit.as_ref().map_or("", Commit::short)))
+        .add(Column::name("Subject").flexible(16, end_ellipsis), |r| {
+            Cell::text(r.commit.as_ref().map_or("", |commit| commit.subject.as_str()))
+        })
+        .add(Column::number(metric.name.clone()), |r| Cell::text(metric.quantity.text(r.value)))
+        .add(Column::number("Runs"), |r| Cell::count(r.repeats))
+        .add(Column::text("Change").keep(), |r| match &r.change {
+            None => Cell::text("").role(Role::Dim),
+            Some(change) => Cell::text(report::percent(change.after / change.before))
+                .role(if change.after > change.before { Role::Bad } else { Role::Good }),
+        })
+        .table()
+        .title(format!("{metric} of {}", args.baseline), subtitle);
     if args.format == Format::Table {
         // From the lowest value, not from zero: 5% would not show.
         let low = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 use stepscope_ask::print::units;
-use stepscope_gate::bare::{Bare, StepsFrom, Timed};
-use stepscope_gate::{
-    How, Machine, Measurement, Metric, Repeat, Repository, Store, Turn, import, of_run, turns,
-};
 use stepscope_ground::Problem;
+use stepscope_regression::bare::{Bare, StepsFrom, TimedRun};
+use stepscope_regression::{
+    Baselines, How, Machine, Measurement, Metric, Repeat, Repository, Turn, import, run_metrics, turns,
+};
 
 use crate::args::{Store as StoreArgs, Timing};
 use crate::failure::Failure;
@@ -24,8 +24,8 @@ pub(super) fn here() -> Result<PathBuf, Failure> {
 }
 
 /// The store of the command line.
-pub(super) fn store(args: &StoreArgs) -> Result<Store, Failure> {
-    Ok(Store::open(args.store.as_deref(), &here()?)?)
+pub(super) fn store(args: &StoreArgs) -> Result<Baselines, Failure> {
+    Ok(Baselines::open(args.store.as_deref(), &here()?)?)
 }
 
 /// The command of the command line, ready to be timed.
@@ -51,7 +51,7 @@ pub(super) fn bare(command: &[OsString], timing: &Timing) -> Result<Bare, Failur
         expression: expression.transpose()?,
         timeout: timing.timeout,
         show: timing.show_output,
-        ..Bare::new(command.to_vec())
+        ..Bare::new(command.to_vec()).count_iterations()
     })
 }
 
@@ -68,7 +68,7 @@ impl Progress {
     }
 
     /// One more run has ended.
-    pub(super) fn ran(&mut self, what: &str, timed: &Timed) {
+    pub(super) fn ran(&mut self, what: &str, timed: &TimedRun) {
         self.done += 1;
         let wall = timed.repeat.values.get("wall_time").and_then(|values| values.first());
         if self.watched {
@@ -87,25 +87,25 @@ impl Drop for Progress {
 }
 
 /// A measurement in which runs of a command are gathered.
-pub(super) struct Gathered {
+pub(super) struct MeasurementBuilder {
     measurement: Measurement,
     from: Option<StepsFrom>,
     profiled: bool,
 }
 
-impl Gathered {
-    pub(super) fn new(bare: &Bare) -> Result<Gathered, Failure> {
+impl MeasurementBuilder {
+    pub(super) fn new(bare: &Bare) -> Result<MeasurementBuilder, Failure> {
         let folder = bare.folder.clone().map_or_else(here, Ok)?;
         let mut measurement = Measurement::new(How::Bare);
         measurement.command = bare.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
         measurement.machine = Some(Machine::here());
         measurement.commit = Repository::around(&folder).ok().and_then(|repository| repository.head());
-        Ok(Gathered { measurement, from: None, profiled: false })
+        Ok(MeasurementBuilder { measurement, from: None, profiled: false })
     }
 
     /// Takes in one run. All must tell their steps in the same way.
-    pub(super) fn add(&mut self, timed: Timed) -> Result<(), Problem> {
-        if self.from.is_some_and(|from| from != timed.steps_from) {
+    pub(super) fn add(&mut self, timed: TimedRun) -> Result<(), Problem> {
+        if self.from.as_ref().is_some_and(|from| *from != timed.steps_from) {
             return Err(Problem::new(
                 "the command reported its steps in one run but not in another",
                 "make it do the same every time",
@@ -124,8 +124,8 @@ impl Gathered {
     /// The measurement, with a remark on what a step is.
     pub(super) fn finish(mut self) -> Measurement {
         if let Some(from) = self.from {
-            remark(&format!("step times: {}", from.words()));
-            self.measurement.steps_from = Some(from.words().to_owned());
+            remark(&format!("step times: {}", from.text()));
+            self.measurement.steps_from = Some(from.text());
         }
         if self.profiled {
             remark("the program records a profile of itself; its times include what that costs");
@@ -137,7 +137,7 @@ impl Gathered {
 /// Times a command, and a fixed task next to each run unless the machine is trusted.
 pub(super) fn time(bare: &Bare, repeats: usize, fixed_task: bool) -> Result<Measurement, Failure> {
     let mut progress = Progress::new(repeats);
-    let mut gathered = Gathered::new(bare)?;
+    let mut gathered = MeasurementBuilder::new(bare)?;
     for _ in 0..repeats {
         let timed = if fixed_task { bare.beside_yardstick() } else { bare.once() }.map_err(Problem::from)?;
         progress.ran("", &timed);
@@ -154,7 +154,7 @@ pub(super) fn time_in_turns(
     repeats: usize,
 ) -> Result<(Measurement, Measurement), Failure> {
     let mut progress = Progress::new(2 * repeats);
-    let (mut before, mut now) = (Gathered::new(baseline)?, Gathered::new(current)?);
+    let (mut before, mut now) = (MeasurementBuilder::new(baseline)?, MeasurementBuilder::new(current)?);
     for turn in turns(repeats) {
         let (bare, gathered, what) = match turn {
             Turn::Baseline => (baseline, &mut before, " (baseline)"),
@@ -177,7 +177,7 @@ pub(super) fn of_files(paths: &[PathBuf]) -> Result<Measurement, Failure> {
             Some(measurement) => measurement,
             None => {
                 let run = choose(&Place { path: Some(path), rank: None, max_text_bytes: None }, None)?;
-                let repeat: Repeat = of_run(&run);
+                let repeat: Repeat = run_metrics(&run);
                 if repeat.values.is_empty() {
                     return Err(Failure::wrong_use(
                         format!("this file has no times to compare: {}", path.display()),

@@ -3,7 +3,7 @@
 mod alerts;
 mod machine;
 mod python;
-mod shown;
+mod summary;
 mod target;
 mod watch;
 
@@ -13,11 +13,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use stepscope_ground::Problem;
-use stepscope_ground::moment::now_ns;
-use stepscope_production::{
-    AlertMoment, AlertRule, CounterWriter, MachineRules, Retention, ServiceRules, Store,
-};
+use stepscope_ground::utc::now_ns;
 use stepscope_record::spy::{interrupted, notice_interrupts};
+use stepscope_service::{
+    AlertMoment, AlertRule, CounterWriter, MachineRules, Retention, ServiceDir, ServiceRules,
+};
 
 use crate::args::{Monitor, Page};
 use crate::failure::{Failure, Outcome};
@@ -26,8 +26,8 @@ use crate::input::remark;
 use alerts::Alerts;
 use machine::Machine;
 use python::PythonStacks;
-use shown::StatusLine;
-use target::{Ended, Target};
+use summary::StatusLine;
+use target::{EndReason, Target};
 
 pub(super) fn run(args: &Monitor, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
     let rules: Vec<AlertRule> =
@@ -43,10 +43,10 @@ pub(super) fn run(args: &Monitor, out: &mut dyn Write, outcome: &mut Outcome) ->
     let mut machine = Machine::new(args.every, has_target);
     let (of_service, of_machine) = rules.into_iter().partition(AlertRule::is_about_service);
     let machine_rules = MachineRules::new(of_machine, machine.columns())?;
-    let running = args.pid.map(Target::of).transpose()?;
+    let running = args.pid.map(Target::watch).transpose()?;
     let retention = Retention::default();
     let mut writer = CounterWriter::open(folder, machine.columns().to_vec(), args.pid, retention, now_ns())?;
-    let service_rules = ServiceRules::new(Store::open(folder)?, of_service, now_ns())?;
+    let service_rules = ServiceRules::new(ServiceDir::open(folder)?, of_service, now_ns())?;
     let alerts = Alerts::new(folder, args.on_alert.as_deref())?;
     notice_interrupts();
     let page = args.view.then(|| View::open(&args.page, folder, out)).transpose()?;
@@ -125,7 +125,7 @@ struct Session {
 
 impl Session {
     /// Samples until the program has ended, the time is over, or somebody presses Ctrl-C.
-    fn watch(&mut self) -> Ended {
+    fn watch(&mut self) -> EndReason {
         let mut due = Instant::now();
         loop {
             let now = Instant::now();
@@ -147,13 +147,13 @@ impl Session {
             }
             if self.duration.is_some_and(|limit| self.begun.elapsed() >= limit) {
                 let _ = self.tick(true);
-                return Ended::TimeIsOver;
+                return EndReason::TimeIsOver;
             }
         }
     }
 
     /// Takes a sample, perhaps the last one; how it ended where the process is gone.
-    fn tick(&mut self, is_last: bool) -> Option<Ended> {
+    fn tick(&mut self, is_last: bool) -> Option<EndReason> {
         let steady_ns = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let wall_ns = now_ns();
         if self.machine.is_time_for_children() {
@@ -205,7 +205,7 @@ impl Session {
         mut self,
         args: &Monitor,
         folder: &Path,
-        ended: Ended,
+        ended: EndReason,
         out: &mut dyn Write,
         outcome: &mut Outcome,
     ) -> Result<(), Failure> {
@@ -230,7 +230,7 @@ impl Session {
         if args.quiet {
             return Ok(());
         }
-        let seen = shown::Seen {
+        let seen = summary::MonitorTotals {
             columns: self.writer.columns(),
             totals: self.writer.totals(),
             elapsed: self.begun.elapsed(),
@@ -240,8 +240,8 @@ impl Session {
         };
         // What a program prints is its own.
         match args.command.is_empty() {
-            true => shown::summary(&seen, &io::stdout(), out),
-            false => shown::summary(&seen, &io::stderr(), &mut io::stderr().lock()),
+            true => summary::write(&seen, &io::stdout(), out),
+            false => summary::write(&seen, &io::stderr(), &mut io::stderr().lock()),
         }
     }
 }

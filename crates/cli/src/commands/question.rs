@@ -6,28 +6,28 @@ use std::sync::Arc;
 use serde_json::json;
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::{self, Screen};
-use stepscope_ask::{Answer, Ask, answer, rules, run_row, runs_part, write};
+use stepscope_ask::{Answer, Ask, Findings, Part, answer, rules, run_row, runs_part, write};
 use stepscope_formats::discover;
 
-use super::compared;
-use crate::args::{Asking, Common};
+use super::comparison;
+use crate::args::{Common, QuestionArgs};
 use crate::config;
 use crate::failure::{Failure, Outcome};
 use crate::format::Format;
-use crate::input::{Place, choose, remark, warn};
+use crate::input::{Each, Place, choose, remark, warn};
 use crate::next::next;
 use crate::sources;
 use crate::terminal;
 
-/// Questions that say themselves what is wrong with a file.
-const SAY_IT_THEMSELVES: [&str; 2] = ["info", "summary"];
-
 /// Answers a question. `outcome` is set before anything is printed, so that a reader who stops listening does not change
 /// it.
-pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
-    let common = &asking.common;
-    let name = asking.question.name;
-    if common.format == Format::Sarif && name != "findings" {
+pub(crate) fn question(
+    asking: &QuestionArgs,
+    out: &mut dyn Write,
+    outcome: &mut Outcome,
+) -> Result<(), Failure> {
+    let QuestionArgs { common, question, .. } = asking;
+    if common.format == Format::Sarif && question.findings != Findings::Answer {
         return Err(Failure::wrong_use(
             "only findings can be written as SARIF",
             "use `stepscope findings --format sarif`; here --format takes table, json, csv or md",
@@ -35,7 +35,7 @@ pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outco
     }
     let mut ask = asking.ask()?;
     ask.sources = sources::sources();
-    if asking.question.judges() {
+    if question.judges() {
         ask.thresholds = config::told_thresholds(asking.config.as_deref())?;
     }
     if asking.list {
@@ -45,27 +45,16 @@ pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outco
     if common.wants_only_definitions() {
         return definitions(asking, out);
     }
-    if name == "diff" {
-        let runs = compared::sides(asking, &mut ask)?;
-        let answer = answer(&ask, &runs)?;
-        if let Some(html) = &asking.html {
-            compared::write_page(html, &ask, &runs)?;
-        }
-        return print_answer(&answer, common, out);
-    }
-    let (run, mut part) = load(&ask, common)?;
-    if !SAY_IT_THEMSELVES.contains(&name) {
-        warn(run.trace());
-    }
-    let mut runs = vec![run];
-    for path in &asking.more {
-        runs.push(choose(&Place { path: Some(path), ..common.place() }, None)?);
-    }
+    let (runs, folder) = match question.compares() {
+        true => (comparison::load(asking, &mut ask)?, None),
+        false => load(asking, &ask)?,
+    };
     let mut answer = answer(&ask, &runs)?;
-    answer.remarks.iter().for_each(|text| remark(text));
-    if let Some(part) = part.take() {
-        answer.parts.insert(0, part);
+    if let Some(html) = &asking.html {
+        comparison::write_page(html, &ask, &runs)?;
     }
+    answer.remarks.iter().for_each(|text| remark(text));
+    answer.parts.splice(0..0, folder);
     if let Some(fail_on) = asking.fail_on
         && answer.facts.iter().any(|fact| fact.key == "worst" && fail_on.is_reached_by(&fact.value))
     {
@@ -74,22 +63,28 @@ pub(crate) fn question(asking: &Asking, out: &mut dyn Write, outcome: &mut Outco
     print_answer(&answer, common, out)
 }
 
-/// The run, and for the summary of a folder a line on each of its traces.
-fn load(ask: &Ask, common: &Common) -> Result<(Arc<Run>, Option<stepscope_ask::Part>), Failure> {
+/// The runs, and of a folder a line on each of its traces where the question has those.
+fn load(asking: &QuestionArgs, ask: &Ask) -> Result<(Vec<Arc<Run>>, Option<Part>), Failure> {
+    let QuestionArgs { common, question, .. } = asking;
     let several = match &common.path {
-        Some(path) if ask.question().name == "summary" && common.rank.is_none() => discover(path)?.len() > 1,
+        Some(path) if question.lists_folder && common.rank.is_none() => discover(path)?.len() > 1,
         _ => false,
     };
-    if !several {
-        return Ok((choose(&common.place(), None)?, None));
-    }
     let mut rows = Vec::new();
-    let run = choose(&common.place(), Some(&mut |run| rows.push(run_row(ask, run))))?;
-    let part = (rows.len() > 1).then(|| runs_part(ask, rows));
-    Ok((run, part))
+    let mut add_row = |run: &Run| rows.push(run_row(ask, run));
+    let each: Option<Each<'_>> = if several { Some(&mut add_row) } else { None };
+    let mut runs = vec![choose(&common.place(), each)?];
+    if !question.states_damage {
+        warn(runs[0].trace());
+    }
+    for path in &asking.more {
+        runs.push(choose(&Place { path: Some(path), ..common.place() }, None)?);
+    }
+    let folder = (rows.len() > 1).then(|| runs_part(ask, rows));
+    Ok((runs, folder))
 }
 
-fn refuse_with_list(asking: &Asking) -> Result<(), Failure> {
+fn refuse_with_list(asking: &QuestionArgs) -> Result<(), Failure> {
     let given = match (asking.first_option(), &asking.fail_on, &asking.common.path) {
         (Some(option), ..) => format!("--{option}"),
         (None, Some(_), _) => "--fail-on".to_owned(),
@@ -102,7 +97,11 @@ fn refuse_with_list(asking: &Asking) -> Result<(), Failure> {
 }
 
 fn screen(common: &Common, full: bool) -> Screen {
-    terminal::detect_with(&std::io::stdout(), common.color).with_wide(common.wide || full)
+    let screen = match common.on_stderr {
+        true => terminal::detect_with(&std::io::stderr(), common.color),
+        false => terminal::detect_with(&std::io::stdout(), common.color),
+    };
+    screen.with_wide(common.wide || full)
 }
 
 fn print_answer(answer: &Answer, common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
@@ -131,7 +130,7 @@ fn print_answer(answer: &Answer, common: &Common, out: &mut dyn Write) -> Result
 }
 
 /// Only the definitions: what `--explain` without a trace prints.
-fn definitions(asking: &Asking, out: &mut dyn Write) -> Result<(), Failure> {
+fn definitions(asking: &QuestionArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let screen = screen(&asking.common, false);
     let definitions = asking.question.all_definitions();
     let rows: Vec<_> = definitions.iter().map(|d| json!(d)).collect();

@@ -6,42 +6,46 @@ mod output;
 use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ExitStatus};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+use stepscope_ask::QUESTIONS;
 use stepscope_ask::print::units;
 use stepscope_record::clock::now_ns;
 use stepscope_record::spy::{
-    Sampling, Spy, SpyError, be_patient, children, has_ended, interrupted, let_late_ones_go, notice_interrupts,
-    requested_end,
+    Sampling, Spy, SpyError, children, has_ended, ignore_stops, interrupted, notice_interrupts, requested_end,
+    resume_stragglers,
 };
 
-use crate::args::Record;
+use super::program::{self, exit_code, exit_text};
+use super::question::question;
+use crate::args::{Common, QuestionArgs, Record};
 use crate::failure::{Failure, Outcome};
 use crate::input::remark;
-use live::{Growing, Live};
+use live::{Live, LiveBackend};
 use output::Kind;
 
 /// How long a program that was just started may take to get to its Python.
-const START: Duration = Duration::from_secs(30);
+const MAX_START: Duration = Duration::from_secs(30);
 /// How often that is tried.
-const RETRY: Duration = Duration::from_millis(2);
+const START_RETRY_PERIOD: Duration = Duration::from_millis(2);
 /// How often a program that has no Python any more is asked whether it has ended.
-const WAIT: Duration = Duration::from_millis(10);
+const END_POLL_PERIOD: Duration = Duration::from_millis(10);
 /// How often a long recording says that it still goes on.
-const ALIVE_EVERY: Duration = Duration::from_millis(500);
+const PROGRESS_PERIOD: Duration = Duration::from_millis(500);
 
 pub(super) fn run(args: &Record, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
-    let kind = Kind::of(args.format, args.output.as_deref())?;
+    let kind = Kind::choose(args.format, args.output.as_deref())?;
     let path = args.output.clone().unwrap_or_else(|| kind.default_path(args.pid));
     output::check(&path)?;
     notice_interrupts();
     let (mut spy, mut child) = match (&args.pid, args.command.split_first()) {
         (Some(pid), None) => (Spy::attach(*pid)?, None),
         (None, Some((program, rest))) => {
-            be_patient();
+            ignore_stops();
             let (spy, child) = start(program, rest, args.subprocesses)?;
             (spy, Some(child))
         }
@@ -54,7 +58,7 @@ pub(super) fn run(args: &Record, out: &mut dyn Write, outcome: &mut Outcome) -> 
     };
     spy.set_mode(args.stops.mode());
     // What may not be stopped is said before anything is recorded; a program that ends is none of that.
-    if let Err(error) = spy.look()
+    if let Err(error) = spy.sample()
         && !error.gone
         && child.is_none()
     {
@@ -71,9 +75,9 @@ pub(super) fn run(args: &Record, out: &mut dyn Write, outcome: &mut Outcome) -> 
         *outcome = Outcome::Program(code);
     }
     if kind == Kind::Trace && !args.quiet && !args.view && io::stdout().is_terminal() {
-        out.flush()?;
-        let words = [OsString::from("stepscope"), path.into_os_string()];
-        crate::run(words);
+        let common = Common { path: Some(path), ..Common::default() };
+        // The exit code is that of the program.
+        question(&QuestionArgs::about(QUESTIONS[0], common), out, &mut Outcome::Fine)?;
     }
     Ok(())
 }
@@ -88,7 +92,7 @@ impl Page {
     fn open(path: &Path, args: &Record, out: &mut dyn Write) -> Result<Page, Failure> {
         let live = Arc::new(Live::new(path));
         let words = "the page grows with the recording; press Ctrl-C to end and save it";
-        let server = super::view::begin(&args.page, Arc::new(Growing(live.clone())), false, words, out)?;
+        let server = super::view::begin(&args.page, Arc::new(LiveBackend(live.clone())), false, words, out)?;
         Ok(Page { live, server: std::thread::spawn(move || server.run()) })
     }
 
@@ -100,21 +104,14 @@ impl Page {
         }
         while !interrupted() && !self.server.is_finished() {
             self.live.answer(|| sampling.trace(args.rate));
-            std::thread::sleep(WAIT);
+            std::thread::sleep(END_POLL_PERIOD);
         }
     }
 }
 
 /// Starts a program and waits for the Python in it; with `subprocesses`, also in what it starts.
 fn start(program: &OsString, rest: &[OsString], subprocesses: bool) -> Result<(Spy, Child), Failure> {
-    let child = Command::new(program).args(rest).stdin(Stdio::inherit()).spawn().map_err(|error| {
-        let hint = match error.kind() {
-            io::ErrorKind::NotFound => "check the spelling; the program is looked for in $PATH",
-            _ => "check that it can be run",
-        };
-        Failure::wrong_use(format!("cannot start {}: {error}", program.display()), hint)
-    })?;
-    let mut child = child;
+    let mut child = program::start(program, rest)?;
     let began = Instant::now();
     // A Python that is there and cannot be read will not become another one.
     let mut unreadable: Option<SpyError> = None;
@@ -135,12 +132,12 @@ fn start(program: &OsString, rest: &[OsString], subprocesses: bool) -> Result<(S
                         return Err(error.into());
                     }
                     return Err(Failure::wrong_use(
-                        format!("the program exited ({}) before Python started in it", words(status)),
+                        format!("the program exited ({}) before Python started in it", exit_text(status)),
                         "give the program as you would type it: stepscope record -- python script.py; if it starts Python itself, \
                          add --subprocesses",
                     ));
                 }
-                let in_vain = began.elapsed() > START && !subprocesses;
+                let in_vain = began.elapsed() > MAX_START && !subprocesses;
                 if in_vain || unreadable.is_some() || interrupted() {
                     let _ = child.kill();
                     let _ = child.wait();
@@ -148,7 +145,7 @@ fn start(program: &OsString, rest: &[OsString], subprocesses: bool) -> Result<(S
                 }
             }
         }
-        std::thread::sleep(if began.elapsed() > START { WAIT } else { RETRY });
+        std::thread::sleep(if began.elapsed() > MAX_START { END_POLL_PERIOD } else { START_RETRY_PERIOD });
     }
 }
 
@@ -176,18 +173,18 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page
             break;
         }
         pass_on(child.as_ref());
-        if !sampling.look(now_ns(), period) {
+        if !sampling.sample(now_ns(), period) {
             // Its Python is gone; the program may have something left to do, as after any other command, or start another.
             if args.subprocesses && child.as_mut().is_some_and(|child| ended(child).is_none()) {
                 continue;
             }
             while child.as_mut().is_some_and(|child| ended(child).is_none()) {
                 pass_on(child.as_ref());
-                let_late_ones_go();
+                resume_stragglers();
                 if let Some(page) = page {
                     page.live.answer(|| sampling.trace(args.rate));
                 }
-                std::thread::sleep(WAIT);
+                std::thread::sleep(END_POLL_PERIOD);
             }
             break;
         }
@@ -197,7 +194,7 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page
         if let Some(page) = page {
             page.live.answer(|| sampling.trace(args.rate));
         }
-        if watched && said.elapsed() >= ALIVE_EVERY {
+        if watched && said.elapsed() >= PROGRESS_PERIOD {
             said = Instant::now();
             let seconds = began.elapsed().as_secs();
             let _ = write!(io::stderr(), "\rsampling for {seconds} s; Ctrl-C ends and saves ");
@@ -211,12 +208,10 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page
 
 /// Whoever asks this process alone to end, as a supervisor does, means the program.
 fn pass_on(child: Option<&Child>) {
-    let Some(child) = child else { return };
-    #[cfg(unix)]
-    if let Some(signal) = requested_end().and_then(rustix::process::Signal::from_named_raw)
-        && let Some(pid) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw)
+    if let Some(child) = child
+        && let Some(signal) = requested_end().and_then(Signal::from_named_raw)
     {
-        let _ = rustix::process::kill_process(pid, signal);
+        program::pass_on(child.id(), signal);
     }
 }
 
@@ -244,7 +239,7 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
     if stats.stopped_ns > 0 && !args.quiet {
         let share = stats.stopped_ns as f64 / (sampling.ended_ns - sampling.began_ns).max(1) as f64;
         remark(&format!(
-            "its Python threads were stopped for {} of the time ({} per look)",
+            "its Python threads were stopped for {} of the time ({} per sample)",
             units::percent(share.min(1.0)),
             units::time((stats.stopped_ns / stats.stops.max(1)) as i64)
         ));
@@ -256,12 +251,12 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
             units::time(sampling.unseen_ns),
             units::time(length)
         ));
-    } else if sampling.late * 20 > stats.looks {
+    } else if sampling.late * 20 > stats.samples {
         remark("the sampler came late often: the machine is busy, or --rate is too high for it");
     }
     if let Some(child) = child {
         match ended(child) {
-            Some(status) if !status.success() => remark(&format!("the program ended ({})", words(status))),
+            Some(status) if !status.success() => remark(&format!("the program ended ({})", exit_text(status))),
             None => remark("the program still runs"),
             _ => {}
         }
@@ -279,7 +274,7 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
         remark(&format!(
             "{}: {} samples of {threads}{processes} in {seconds:.1} s",
             path.display(),
-            units::count(stats.looks),
+            units::count(stats.samples),
         ));
     }
 }
@@ -287,20 +282,4 @@ fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Ch
 /// How a program ended, if it has. Waiting for it as usual would take a stop for its end.
 fn ended(child: &mut Child) -> Option<ExitStatus> {
     if has_ended(child.id()) { child.try_wait().ok().flatten() } else { None }
-}
-
-/// As a shell says it: 128 and the signal that ended a program.
-fn exit_code(status: ExitStatus) -> Option<u8> {
-    #[cfg(unix)]
-    let signal = std::os::unix::process::ExitStatusExt::signal(&status);
-    #[cfg(not(unix))]
-    let signal = None;
-    u8::try_from(status.code().or(signal.map(|signal| 128 + signal))?).ok()
-}
-
-fn words(status: ExitStatus) -> String {
-    match status.code() {
-        Some(code) => format!("exit code {code}"),
-        None => "killed by a signal".to_owned(),
-    }
 }

@@ -2,16 +2,17 @@
 
 use std::io::{self, Write};
 
-use serde_json::{Value, json};
-use stepscope_ask::print::{Cell, Column, Role, Table, units};
-use stepscope_gate::Measurement;
-use stepscope_gate::bare::Bare;
-use stepscope_gate::sweep::{Combination, Setting, Worth, combinations, command, front, pick};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use stepscope_ask::print::{Cell, Column, Columns, Role, units};
 use stepscope_ground::Problem;
 use stepscope_record::clock::now_ns;
-use stepscope_record::monitor::{Monitor, MonitorOptions};
+use stepscope_record::machine::{MachineOptions, MachineSampler};
+use stepscope_regression::Measurement;
+use stepscope_regression::bare::Bare;
+use stepscope_regression::sweep::{Combination, Setting, Worth, combinations, command, front, pick};
 
-use super::measure::{self, Gathered, Progress};
+use super::measure::{self, MeasurementBuilder, Progress};
 use crate::args::Sweep;
 use crate::failure::Failure;
 use crate::format::{Format, emit};
@@ -19,13 +20,28 @@ use crate::input::remark;
 use crate::terminal;
 
 /// Throughputs this close to the best are the same.
-const NOISE: f64 = 0.02;
+const NOISE_SHARE: f64 = 0.02;
 
 /// What was measured of one combination.
-struct Tried {
+struct Trial {
     combination: Combination,
     measurement: Measurement,
     worth: Worth,
+}
+
+/// One combination, as it is shown.
+#[derive(Serialize)]
+struct CombinationRow {
+    settings: Map<String, Value>,
+    throughput: f64,
+    unit: &'static str,
+    speedup: f64,
+    memory_bytes: Option<f64>,
+    gpu_utilization: Option<f64>,
+    energy_j: Option<f64>,
+    front: bool,
+    pick: bool,
+    repeats: usize,
 }
 
 pub(super) fn run(args: &Sweep, out: &mut dyn Write) -> Result<(), Failure> {
@@ -42,7 +58,7 @@ pub(super) fn run(args: &Sweep, out: &mut dyn Write) -> Result<(), Failure> {
     let mut rows = Vec::new();
     for (combination, measurement) in all.into_iter().zip(tried) {
         let worth = worth(&measurement, items.map(|at| combination[at].as_str()), told)?;
-        rows.push(Tried { combination, measurement, worth });
+        rows.push(Trial { combination, measurement, worth });
     }
     print(args, &settings, &rows, items, out)
 }
@@ -72,8 +88,8 @@ fn items(args: &Sweep, settings: &[Setting]) -> Result<Option<usize>, Failure> {
 /// All combinations in turns, again and again, so that what changes with time hits all alike.
 fn time(bares: &[Bare], repeats: usize) -> Result<Vec<Measurement>, Failure> {
     let mut progress = Progress::new(bares.len() * repeats);
-    let mut gathered = bares.iter().map(Gathered::new).collect::<Result<Vec<_>, _>>()?;
-    let monitor = Monitor::new(&MonitorOptions::default());
+    let mut gathered = bares.iter().map(MeasurementBuilder::new).collect::<Result<Vec<_>, _>>()?;
+    let monitor = MachineSampler::new(&MachineOptions::default());
     let watches = monitor.counters().iter().any(|counter| counter.name.starts_with("gpu."));
     if watches {
         monitor.start();
@@ -106,9 +122,9 @@ fn time(bares: &[Bare], repeats: usize) -> Result<Vec<Measurement>, Failure> {
 }
 
 /// What the GPUs did meanwhile, by their driver: of the busiest one, and the energy of all.
-fn used(monitor: &Monitor, from_ns: i64, to_ns: i64) -> Vec<(&'static str, f64)> {
+fn used(monitor: &MachineSampler, from_ns: i64, to_ns: i64) -> Vec<(&'static str, f64)> {
     let window = monitor.window(from_ns, to_ns);
-    let highest = |ending: &str, of: fn(&stepscope_record::monitor::Summary) -> f64| {
+    let highest = |ending: &str, of: fn(&stepscope_record::machine::Summary) -> f64| {
         let ours = window.iter().filter(|(name, _)| name.starts_with("gpu.") && name.ends_with(ending));
         ours.map(|(_, summary)| of(summary)).max_by(f64::total_cmp)
     };
@@ -127,7 +143,7 @@ fn used(monitor: &Monitor, from_ns: i64, to_ns: i64) -> Vec<(&'static str, f64)>
 }
 
 fn center(measurement: &Measurement, name: &str) -> Option<f64> {
-    let metric = stepscope_gate::Metric::parse(name).ok()?;
+    let metric = stepscope_regression::Metric::parse(name).ok()?;
     measurement.sample(&metric).center(metric.statistic)
 }
 
@@ -145,12 +161,12 @@ fn worth(measurement: &Measurement, items: Option<&str>, told: bool) -> Result<W
 fn print(
     args: &Sweep,
     settings: &[Setting],
-    rows: &[Tried],
+    rows: &[Trial],
     items: Option<usize>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     let worths: Vec<Worth> = rows.iter().map(|row| row.worth).collect();
-    let (on_front, best) = (front(&worths), pick(&worths, NOISE));
+    let (on_front, best) = (front(&worths), pick(&worths, NOISE_SHARE));
     let per = if rows.iter().all(|row| row.measurement.has("samples_per_s")) {
         "samples/s"
     } else if items.is_some() {
@@ -160,49 +176,44 @@ fn print(
     } else {
         "runs/s"
     };
-    let mut columns: Vec<Column> =
-        settings.iter().map(|setting| Column::text(setting.name.clone()).keep()).collect();
-    columns.extend([
-        Column::number(per).keep(),
-        Column::number("Speed-up"),
-        Column::number("Memory"),
-        Column::number("GPU busy"),
-        Column::number("Energy"),
-        Column::text("Best").keep(),
-    ]);
-    let mut table = Table::new(columns).title("Settings", "median over runs; speed-up over the first row");
     let first = worths[0];
-    let mut data: Vec<Value> = Vec::new();
-    for (at, row) in rows.iter().enumerate() {
-        let mark = match (best == Some(at), on_front[at]) {
-            (true, _) => "take this",
-            (_, true) => "front",
-            _ => "",
-        };
-        let speedup = row.worth.throughput / first.throughput;
-        let busy = center(&row.measurement, "gpu_utilization");
-        let energy = center(&row.measurement, "energy");
-        let mut cells: Vec<Cell> = row.combination.iter().map(Cell::text).collect();
-        cells.extend([
-            Cell::text(format!("{:.4}", Short(row.worth.throughput))),
-            Cell::text(format!("{speedup:.2}x")),
-            Cell::maybe(row.worth.memory, |bytes| Cell::bytes(bytes as i64)),
-            Cell::maybe(busy, Cell::percent),
-            Cell::text(energy.map_or(String::new(), |joules| format!("{joules:.1} J"))),
-            Cell::text(mark).role(if best == Some(at) { Role::Good } else { Role::Dim }),
-        ]);
-        table.row(cells);
-        let named: serde_json::Map<String, Value> = settings
+    let combination_row = |(at, tried): (usize, &Trial)| CombinationRow {
+        settings: settings
             .iter()
-            .zip(&row.combination)
-            .map(|(setting, value)| (setting.name.clone(), json!(value)))
-            .collect();
-        data.push(json!({
-            "settings": named, "throughput": row.worth.throughput, "unit": per, "speedup": speedup,
-            "memory_bytes": row.worth.memory, "gpu_utilization": busy, "energy_j": energy, "front": on_front[at],
-            "pick": best == Some(at), "repeats": row.measurement.repeats.len(),
-        }));
-    }
+            .zip(&tried.combination)
+            .map(|(setting, value)| (setting.name.clone(), value.clone().into()))
+            .collect(),
+        throughput: tried.worth.throughput,
+        unit: per,
+        speedup: tried.worth.throughput / first.throughput,
+        memory_bytes: tried.worth.memory,
+        gpu_utilization: center(&tried.measurement, "gpu_utilization"),
+        energy_j: center(&tried.measurement, "energy"),
+        front: on_front[at],
+        pick: best == Some(at),
+        repeats: tried.measurement.repeats.len(),
+    };
+    let data: Vec<CombinationRow> = rows.iter().enumerate().map(combination_row).collect();
+    let table = Columns::of(&data)
+        .add_each(
+            settings,
+            |setting| Column::text(setting.name.clone()).keep(),
+            |setting, r| Cell::text(r.settings[&setting.name].as_str().unwrap_or_default()),
+        )
+        .add(Column::number(per).keep(), |r| Cell::text(format!("{:.4}", Short(r.throughput))))
+        .add(Column::number("Speed-up"), |r| Cell::text(format!("{:.2}x", r.speedup)))
+        .add(Column::number("Memory"), |r| Cell::maybe(r.memory_bytes, |bytes| Cell::bytes(bytes as i64)))
+        .add(Column::number("GPU busy"), |r| Cell::maybe(r.gpu_utilization, Cell::percent))
+        .add(Column::number("Energy"), |r| {
+            Cell::text(r.energy_j.map_or(String::new(), |joules| format!("{joules:.1} J")))
+        })
+        .add(Column::text("Best").keep(), |r| match (r.pick, r.front) {
+            (true, _) => Cell::text("take this").role(Role::Good),
+            (_, true) => Cell::text("front").role(Role::Dim),
+            _ => Cell::text("").role(Role::Dim),
+        })
+        .table()
+        .title("Settings", "median over runs; speed-up over the first row");
     let screen = terminal::detect(&io::stdout());
     emit(out, &screen, args.format, &table, &data)?;
     if let (Some(best), Format::Table) = (best, args.format) {
@@ -214,7 +225,7 @@ fn print(
 }
 
 /// `batch 128: 1.90x throughput, 71.0% memory` of the first combination.
-fn sentence(settings: &[Setting], rows: &[Tried], best: usize) -> String {
+fn sentence(settings: &[Setting], rows: &[Trial], best: usize) -> String {
     let words: Vec<String> = settings
         .iter()
         .zip(&rows[best].combination)

@@ -11,34 +11,33 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::TryRecvError;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
 use stepscope_ask::print::{Cell, Column, Columns, middle_ellipsis};
 use stepscope_record::Roots;
 use stepscope_record::clock::now_ns;
-use stepscope_record::monitor::Devices;
+use stepscope_record::machine::Devices;
 use stepscope_record::spy::{Sampling, Spy, interrupted, notice_interrupts};
 
-use super::place::Shortener;
+use super::source_paths::Shortener;
 use crate::args::Top;
 use crate::failure::Failure;
 use crate::format::emit;
 use crate::terminal;
 use counts::{Counts, Row, SortBy, Usage};
 use keys::{Key, Keys};
-use screen::Shown;
+use screen::TopView;
 
 /// How often the screen is drawn and what is recent begins anew.
-const REDRAW: Duration = Duration::from_secs(1);
+const REDRAW_PERIOD: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
     let pid = args.pid()?;
     let mut spy = Spy::attach(pid)?;
     spy.set_mode(args.stops.mode());
-    spy.look()?;
+    spy.sample()?;
     let version = spy.version().to_owned();
     notice_interrupts();
     let sampling = Sampling::new(spy, args.subprocesses, now_ns());
-    let mut top = Watching {
+    let mut top = TopSession {
         pid,
         version,
         paths: Shortener::new(pid),
@@ -58,7 +57,7 @@ pub(super) fn run(args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 /// What is shown, and where it comes from.
-struct Watching {
+struct TopSession {
     pid: u32,
     version: String,
     paths: Shortener,
@@ -72,7 +71,7 @@ struct Watching {
     idle: bool,
 }
 
-impl Watching {
+impl TopSession {
     /// Looks for some time; false when the process has ended.
     fn look_for(&mut self, time: Duration, stop: &mut dyn FnMut() -> bool) -> bool {
         let began = Instant::now();
@@ -81,7 +80,7 @@ impl Watching {
         while runs && began.elapsed() < time && !interrupted() && !stop() {
             due += self.period;
             std::thread::sleep(due.saturating_duration_since(Instant::now()));
-            runs = self.sampling.look(now_ns(), self.period);
+            runs = self.sampling.sample(now_ns(), self.period);
         }
         self.counts.add(&mut self.sampling, self.gil_only, self.idle);
         runs
@@ -92,14 +91,14 @@ impl Watching {
     }
 
     /// What is counted is another thing now, so counting begins anew.
-    fn count_others(&mut self, change: impl FnOnce(&mut Watching)) {
+    fn count_others(&mut self, change: impl FnOnce(&mut TopSession)) {
         change(self);
         self.counts = self.counts.anew();
     }
 
     /// One table for a script.
     fn once(&mut self, args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
-        let runs = self.look_for(args.duration.unwrap_or(REDRAW), &mut || false);
+        let runs = self.look_for(args.duration.unwrap_or(REDRAW_PERIOD), &mut || false);
         if !runs && self.counts.looks() == 0 {
             return Err(Failure::wrong_use(
                 format!("process {} ended before it was seen", self.pid),
@@ -117,9 +116,7 @@ impl Watching {
             .table()
             .title(format!("Process {}", self.pid), [self.headline(), self.gpus()].concat().join(" · "))
             .when_empty("no thread ran Python code");
-        let values: Vec<Value> = rows.iter().map(|row| json!(row)).collect();
-        let screen = terminal::detect(&io::stdout());
-        Ok(emit(out, &screen, args.format, &table, &values)?)
+        Ok(emit(out, &terminal::detect(&io::stdout()), args.format, &table, &rows)?)
     }
 
     /// What is true of the whole process, in pieces.
@@ -149,11 +146,11 @@ impl Watching {
     }
 
     fn loop_live(&mut self, keys: &Keys, out: &mut dyn Write) -> Result<bool, Failure> {
-        let mut shown = Shown { command: self.sampling.processes[0].command.clone(), ..Shown::default() };
+        let mut shown = TopView { command: self.sampling.processes[0].command.clone(), ..TopView::default() };
         let mut first = true;
         loop {
             let mut pressed = Vec::new();
-            let time = if first { REDRAW / 4 } else { REDRAW };
+            let time = if first { REDRAW_PERIOD / 4 } else { REDRAW_PERIOD };
             first = false;
             let mut stop = || loop {
                 match keys.pressed.try_recv() {

@@ -37,7 +37,7 @@ fn rows<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
 fn opened(path: &str) -> Arc<Run> {
     let look = Look::UntilClear;
     let mut read = |file: &TraceFile| open(&file.path, &OpenOptions::default());
-    Arc::new(Run::of_document(choose(Path::new(path), None, look, &mut read).unwrap().document))
+    Arc::new(Run::from_document(choose(Path::new(path), None, look, &mut read).unwrap().document))
 }
 
 /// The answer to a question, as the program has it before it prints it; hundreds of starts would take minutes.

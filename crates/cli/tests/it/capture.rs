@@ -6,7 +6,7 @@ use std::process::Output;
 use crate::{Program, root, stepscope, temp_folder, wait_until};
 
 #[allow(dead_code, reason = "the tests of the crate that captures use the rest of it")]
-#[path = "../../../capture/tests/it/fake.rs"]
+#[path = "../../../remote_profiler/tests/it/fake.rs"]
 mod fake;
 
 use fake::{Answer, Fake};

@@ -1,9 +1,11 @@
 //! The laws of the house that a machine can hold: which crate, which folder of `analyse` and which file may import
-//! which, and what `model` must not know.
+//! which, what `model` must not know, how long a file may be, and that the files which documents name are there.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use regex::Regex;
 
 use crate::root;
 
@@ -15,12 +17,12 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("analyse", &["model"]),
     ("record", &["ground", "model"]),
     ("ask", &["ground", "model", "analyse"]),
-    ("gate", &["ground", "model", "analyse", "ask"]),
-    ("store", &["model", "analyse", "ask"]),
-    ("serve", &["ground", "model", "analyse", "ask", "production"]),
-    ("production", &["ground", "analyse", "ask"]),
-    ("export", &["ground", "production"]),
-    ("capture", &["ground"]),
+    ("regression", &["ground", "model", "analyse", "ask"]),
+    ("columnar", &["model", "analyse", "ask"]),
+    ("serve", &["ground", "model", "analyse", "ask", "service"]),
+    ("service", &["ground", "analyse", "ask"]),
+    ("metrics", &["ground", "service"]),
+    ("remote_profiler", &["ground"]),
     (
         "cli",
         &[
@@ -30,17 +32,17 @@ const ARROWS: &[(&str, &[&str])] = &[
             "record",
             "analyse",
             "ask",
-            "gate",
-            "store",
+            "regression",
+            "columnar",
             "serve",
-            "production",
-            "export",
-            "capture",
+            "service",
+            "metrics",
+            "remote_profiler",
         ],
     ),
     (
         "python",
-        &["ground", "model", "formats", "record", "analyse", "ask", "store", "production", "export", "cli"],
+        &["ground", "model", "formats", "record", "analyse", "ask", "columnar", "service", "metrics", "cli"],
     ),
     ("testkit", &["ground", "model", "formats"]),
 ];
@@ -61,7 +63,7 @@ fn crates_import_only_along_the_arrows() {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for package in metadata["packages"].as_array().unwrap() {
         let short = |name: &serde_json::Value| {
-            name.as_str().unwrap_or_default().strip_prefix("stepscope-").map(str::to_owned)
+            name.as_str().unwrap_or_default().strip_prefix("stepscope-").map(|short| short.replace('-', "_"))
         };
         let name = short(&package["name"]).expect("every crate is called stepscope-…");
         let uses = package["dependencies"].as_array().unwrap().iter();
@@ -115,31 +117,66 @@ fn the_code_of_the_model_names_no_format() {
     }
 }
 
+#[test]
+fn only_the_registry_tells_questions_apart_by_name() {
+    let folders = ["cli", "serve", "python"].map(|name| root().join("crates").join(name).join("src"));
+    for file in folders.iter().flat_map(|folder| rust_files(folder)) {
+        let code = code(&file);
+        for word in ["question.name ==", "question.name !=", "question().name ==", "match question.name"] {
+            assert!(!code.contains(word), "{}: make `{word}` a property of the question", file.display());
+        }
+    }
+}
+
 /// Folder of `analyse`, and the folders it may use. The same table is in ARCHITECTURE.md.
 const FOLDERS: &[(&str, &[&str])] = &[
     ("scope", &[]),
     ("statistics", &[]),
     ("names", &[]),
-    ("steps", &["scope", "names"]),
+    ("programs", &[]),
+    ("steps", &["scope", "statistics", "names"]),
     ("memory", &["scope", "statistics", "names"]),
     ("threads", &["scope", "names"]),
     ("devices", &["scope", "names", "steps"]),
-    ("tables", &["scope", "statistics", "names", "steps", "memory", "threads", "devices"]),
+    ("tables", &["scope", "statistics", "names", "programs", "steps", "memory", "threads", "devices"]),
     ("causes", &["scope", "names", "steps", "threads", "devices"]),
-    ("peers", &["scope", "names", "steps", "devices"]),
+    ("peers", &["scope", "names", "programs", "steps", "devices"]),
     ("replay", &["scope", "names", "steps", "threads", "devices", "tables", "causes"]),
     ("views", &["scope", "names", "steps", "memory", "threads", "devices", "tables", "causes"]),
-    ("roofline", &["scope", "names", "steps", "replay"]),
+    ("roofline", &["scope", "names", "programs", "steps", "replay"]),
     (
         "run",
         &[
-            "scope", "names", "steps", "memory", "threads", "devices", "tables", "causes", "replay", "views",
+            "scope",
+            "statistics",
+            "names",
+            "programs",
+            "steps",
+            "memory",
+            "threads",
+            "devices",
+            "tables",
+            "causes",
+            "replay",
+            "views",
             "roofline",
         ],
     ),
     (
         "findings",
-        &["scope", "statistics", "names", "steps", "memory", "threads", "causes", "replay", "roofline", "run"],
+        &[
+            "scope",
+            "statistics",
+            "names",
+            "programs",
+            "steps",
+            "memory",
+            "threads",
+            "causes",
+            "replay",
+            "roofline",
+            "run",
+        ],
     ),
     ("compare", &["scope", "statistics", "names", "memory", "threads", "tables", "causes", "run", "findings"]),
 ];
@@ -205,6 +242,29 @@ fn every_file_is_declared() {
     assert_eq!(lost, Vec::<PathBuf>::new(), "no `mod` names these files");
 }
 
+/// Written by a test of `serve`, and read by no one.
+const GENERATED: &str = "ui/src/data/wire.ts";
+const MAX_LINES: usize = 600;
+
+#[test]
+fn no_file_has_more_than_600_lines() {
+    let mut git = Command::new("git");
+    git.args(["ls-files", "--", "*.rs", "*.py", "*.ts", "*.tsx"]).current_dir(root());
+    let output = git.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let listed = String::from_utf8(output.stdout).unwrap();
+    let ours = listed.lines().filter(|file| *file != GENERATED && !file.starts_with("fixtures/"));
+    // What is listed and not there is about to be deleted.
+    let lines = ours.filter_map(|file| {
+        let text = std::fs::read_to_string(root().join(file)).ok()?;
+        Some((file, text.lines().count()))
+    });
+    let lines: Vec<(&str, usize)> = lines.collect();
+    assert!(lines.iter().any(|(file, _)| file.ends_with("house.rs")), "git lists no files of ours");
+    let long: Vec<_> = lines.into_iter().filter(|(_, lines)| *lines > MAX_LINES).collect();
+    assert_eq!(long, Vec::<(&str, usize)>::new(), "cut these by idea, as STYLE.md has it");
+}
+
 #[test]
 fn no_files_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
@@ -259,6 +319,99 @@ fn circle_through<'a>(
         }
     }
     None
+}
+
+#[test]
+fn files_that_documents_name_are_there() {
+    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
+    let Some(listed) = listed.ok().filter(|output| output.status.success()) else {
+        println!("skipped: the sources are not a git checkout, so there is no list of files");
+        return;
+    };
+    let listed = String::from_utf8(listed.stdout).unwrap();
+    // What was removed and not committed yet is listed, too.
+    let is_there_still = |path: &&str| !path.is_empty() && root().join(path).exists();
+    let files: Vec<&str> = listed.split('\0').filter(is_there_still).collect();
+    let there = with_folders(&files);
+    let document = Regex::new(
+        r"^((README|ARCHITECTURE|CONTRIBUTING|STYLE)\.md|docs/[^/]+\.md|(crates/[^/]+|ui|python|fuzz)/README\.md)$",
+    )
+    .unwrap();
+    let (mut checked, mut lost) = (0, Vec::new());
+    for document in files.iter().filter(|path| document.is_match(path)) {
+        let text = std::fs::read_to_string(root().join(document)).unwrap();
+        for path in named_paths(&text, &there) {
+            checked += 1;
+            if !is_there(&path, document, &there) {
+                lost.push(format!("{document}: {path}"));
+            }
+        }
+    }
+    assert!(checked > 150, "only {checked} paths were found: are documents still read?");
+    assert_eq!(lost, Vec::<String>::new(), "documents name files that do not exist");
+}
+
+#[test]
+fn a_file_that_is_gone_is_noticed_in_a_document() {
+    let files = ["crates/serve/src/api.rs", "crates/ask/src/form.rs", "ui/src/data/wire.ts"];
+    let there = with_folders(&files);
+    let text = "`api.rs` `gone.rs` `data/{wire,gone}.ts` `train.py` `a/b` `<folder>.rs` `serve/src` `serve/gone` `src/`\n\
+                ```\n`gone/x.py`\n```\n";
+    let named = named_paths(text, &there);
+    assert_eq!(named, ["api.rs", "gone.rs", "data/wire.ts", "data/gone.ts", "serve/src", "serve/gone", "src"]);
+    let lost = |document: &str| -> Vec<&str> {
+        named.iter().map(String::as_str).filter(|path| !is_there(path, document, &there)).collect()
+    };
+    assert_eq!(lost("README.md"), ["gone.rs", "data/gone.ts", "serve/gone"]);
+    // A crate's README speaks of its own files.
+    assert_eq!(lost("crates/ask/README.md"), ["api.rs", "gone.rs", "data/gone.ts", "serve/gone"]);
+}
+
+/// Files and the folders that they are in.
+fn with_folders<'a>(files: &[&'a str]) -> BTreeSet<&'a str> {
+    let folders = files.iter().flat_map(|&file| file.match_indices('/').map(move |(at, _)| &file[..at]));
+    folders.chain(files.iter().copied()).collect()
+}
+
+/// Paths in backticks that look like ours. Names without a folder count only if they end in `.rs`: `train.py` is a file that
+/// a user has.
+fn named_paths(text: &str, there: &BTreeSet<&str>) -> Vec<String> {
+    let blocks = Regex::new(r"(?ms)^```.*?^```").unwrap();
+    let quoted = Regex::new(r"`([A-Za-z0-9_{][A-Za-z0-9_./{},-]*)`").unwrap();
+    let source = Regex::new(r"\.(rs|py|ts|tsx|sh)$").unwrap();
+    let text = blocks.replace_all(text, "");
+    let mut all = Vec::new();
+    for found in quoted.captures_iter(&text) {
+        let path = &found[1];
+        let ours = match path.split_once('/') {
+            None => path.ends_with(".rs"),
+            Some((first, _)) => {
+                let known = first == "tests" || there.contains(first);
+                let known = known || there.contains(format!("crates/{first}").as_str());
+                known || path.ends_with('/') || source.is_match(path)
+            }
+        };
+        if ours {
+            all.extend(without_braces(path).iter().map(|path| path.trim_end_matches('/').to_owned()));
+        }
+    }
+    all
+}
+
+/// `a/{b,c}.rs` as `a/b.rs` and `a/c.rs`.
+fn without_braces(path: &str) -> Vec<String> {
+    let parts = path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
+    let Some((before, (inside, after))) = parts else { return vec![path.to_owned()] };
+    inside.split(',').flat_map(|one| without_braces(&format!("{before}{one}{after}"))).collect()
+}
+
+/// Whether a path is the end of one that exists; a bare name in the README of a crate must be in that crate.
+fn is_there(path: &str, document: &str, there: &BTreeSet<&str>) -> bool {
+    let home = document.strip_suffix("README.md").filter(|home| home.starts_with("crates/"));
+    let home = home.filter(|_| !path.contains('/')).unwrap_or_default();
+    let ends =
+        |known: &str| known.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
+    there.iter().any(|known| known.starts_with(home) && ends(known))
 }
 
 /// Every source file below a folder.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use stepscope_ground::moment::now_ns;
-use stepscope_production::{
+use stepscope_ground::utc::{HOUR_NS, MINUTE_NS, now_ns};
+use stepscope_service::{
     AlertState, Block, CounterHistory, Period, RecentCounter, RouteStats, StackFrame, StackWriter, alerts,
     counters, recent_counters, stacks,
 };
@@ -14,9 +14,6 @@ use stepscope_production::{
 use crate::processes::{fake_nvml, python, wait_for_looks};
 use crate::production::write_minute;
 use crate::{Program, run, stepscope, temp_folder, wait_until};
-
-const HOUR_NS: i64 = 3_600_000_000_000;
-const MINUTE_NS: i64 = 60_000_000_000;
 
 /// Works until there is a file with the name that it is given, in functions that can be told apart; then ends with exit
 /// code 3. It says what share of the time it had a processor, and what share of the time `three_quarters` took.

@@ -8,24 +8,27 @@ use std::sync::Arc;
 use std::time::{Instant, UNIX_EPOCH};
 
 use serde_json::Value;
-use stepscope_ground::moment::minute_text;
-use stepscope_production::{
-    Block, Monitor, MonitorOptions, NO_PARENT, RegionStats, Request, RouteStats, Span, parse_targets,
+use stepscope_ground::utc::minute_text;
+use stepscope_service::{
+    Block, NO_PARENT, RecorderOptions, RegionStats, Request, RequestRecorder, RouteStats, Span, parse_targets,
 };
 
 use crate::view::View;
-use crate::{PATIENCE, run, skip, temp_folder};
+use crate::{MAX_WAIT, run, skip, temp_folder};
 
 const MS: u64 = 1_000_000;
 
-fn service(name: &str) -> (Arc<Monitor>, PathBuf) {
+fn service(name: &str) -> (Arc<RequestRecorder>, PathBuf) {
     let folder = temp_folder(name);
     let targets = HashMap::from([("/predict".to_owned(), parse_targets("p95<100ms, error_rate<5%").unwrap())]);
-    (Monitor::new(MonitorOptions { folder: folder.clone(), targets, ..MonitorOptions::default() }), folder)
+    (
+        RequestRecorder::new(RecorderOptions { folder: folder.clone(), targets, ..RecorderOptions::default() }),
+        folder,
+    )
 }
 
 /// Requests of both routes; every tenth of `/predict` fails and takes 200 ms.
-fn serve(monitor: &Arc<Monitor>, requests: u64) {
+fn serve(monitor: &Arc<RequestRecorder>, requests: u64) {
     for n in 0..requests {
         let slow = n % 10 == 0;
         let latency_ns = if slow { 200 * MS } else { 10 * MS };
@@ -38,10 +41,10 @@ fn serve(monitor: &Arc<Monitor>, requests: u64) {
             let route = monitor.recorder.route(route);
             let request =
                 Request { route, latency_ns, failed, samples: 1, tokens: 0, cpu_ns: None, spans, left_out: 0 };
-            if let Some(wanted) = monitor.recorder.record(&request).wanted {
+            if let Some(candidate) = monitor.recorder.record(&request).candidate {
                 let id = format!("request {n}");
-                let about = stepscope_production::About { id: &id, ..Default::default() };
-                monitor.recorder.keep(wanted, &request, about, stepscope_ground::moment::now_ns());
+                let about = stepscope_service::RequestDetails { id: &id, ..Default::default() };
+                monitor.recorder.keep(candidate, &request, about, stepscope_ground::utc::now_ns());
             }
         }
     }
@@ -190,7 +193,7 @@ fn what_is_no_service_is_said_so() {
 /// What follows the head of a stream of events, line by line.
 fn events(view: &View) -> BufReader<TcpStream> {
     let mut socket = TcpStream::connect(&view.host).unwrap();
-    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_read_timeout(Some(MAX_WAIT)).unwrap();
     write!(socket, "GET {}api/service/events HTTP/1.1\r\nHost: {}\r\n\r\n", view.path, view.host).unwrap();
     let mut reader = BufReader::new(socket);
     let mut head = String::new();
@@ -218,7 +221,7 @@ fn read_until_told(told: &mut BufReader<TcpStream>, changed: &Path) {
             return;
         }
         // Every 15 s there is a line that says nothing.
-        assert!(began.elapsed() < PATIENCE, "waited {PATIENCE:?} in vain for word of {}", changed.display());
+        assert!(began.elapsed() < MAX_WAIT, "waited {MAX_WAIT:?} in vain for word of {}", changed.display());
     }
 }
 

@@ -1,4 +1,7 @@
-//! The words of the program and of the pages a newcomer reads first: what STYLE.md tells us not to write is not there.
+//! The words of the program, its documents and its doc comments: what STYLE.md tells us not to write is not there.
+
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -7,30 +10,92 @@ use crate::{root, run, stdout};
 /// What not to write, and what to write instead.
 const WORDS: &[(&str, &str)] = &[
     (r"\d %", "93%, without a space"),
-    (r"\b(ms|µs|ns|time|row|calls|bytes|waits) an? (step|kernel|device|call|second|event)\b", "per step"),
-    (r"(?i)\bfigures?\b", "number, metric"),
-    (r"\b(stands|told by|mended|puts? up with)\b", "is, shown by, repaired, accepts"),
-    (r"(?i)colour|behaviour|neighbour|utilis|recognis|summaris", "American spelling"),
-    (r"\bin all\b", "in total"),
-    (r"\b(moves?|sets?) (the )?limits\b|\blimits of findings\b", "threshold"),
+    (
+        r"\b(ms|µs|ns|time|rows?|bytes|waits|samples) an? (step|kernel|device|call|second|event|row|name|process)\b",
+        "per step",
+    ),
+    (
+        r"(?i)colour|behaviour|neighbour|favour|utilis|recognis|summaris|organis|serialis|normalis|synchronis|modelled|labelled|\bcentre|whilst|\banalys(ed|ing|er)\b|\bto analyse\b",
+        "American spelling",
+    ),
     (r"\b(copies|kernels) (and|or) fills\b", "memsets"),
-    (r"\b(whole|full|same) address\b|\bbehind a key\b", "URL, access token"),
+    (r"\b(moves?|sets?) (the )?limits\b|\blimits of findings\b", "threshold"),
+    (r"\b(whole|full) address\b|\bbehind a key\b", "URL, access token"),
+    (r"(?i)\bfigures?\b", "number, metric"),
+    (r"\bin all([,.;:)]|$)", "in total"),
+    (r"(?i)\b(stands\b|told\b|mended|puts? up with)", "is, shown, repaired, accepts"),
+    (r"(?i)\b(nobody|somebody)\b", "no one, someone, or who it is"),
+    (r"(?i)\b(an?|one|each|per|every|last|late|next) look\b", "sample, check"),
+    (
+        r"(?i)(^|[^e]|[^r]e) (is|are|was|were) no (leak|pass|power|copy|slow|stretch|outlier|event|stack|number|object|question|operator|name|value|table|news)\b",
+        "is not a",
+    ),
 ];
 
+/// How many of them hold for doc comments too, from the first on.
+const OF_COMMENTS: usize = 6;
+
+static PATTERNS: LazyLock<Vec<(Regex, &str)>> =
+    LazyLock::new(|| WORDS.iter().map(|w| (Regex::new(w.0).unwrap(), w.1)).collect());
+
 fn complaints(place: &str, text: &str) -> Vec<String> {
-    let words: Vec<(Regex, &str)> = WORDS.iter().map(|w| (Regex::new(w.0).unwrap(), w.1)).collect();
+    found_in(place, text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned())), &PATTERNS)
+}
+
+fn found_in(
+    place: &str,
+    lines: impl IntoIterator<Item = (usize, String)>,
+    patterns: &[(Regex, &str)],
+) -> Vec<String> {
     let mut found = Vec::new();
-    for (number, line) in text.lines().enumerate() {
-        for (pattern, instead) in &words {
-            if let Some(hit) = pattern.find(line) {
-                found.push(format!("{place}:{}: '{}' (write: {instead})", number + 1, hit.as_str()));
+    for (number, line) in lines {
+        for (pattern, instead) in patterns {
+            if let Some(hit) = pattern.find(&line) {
+                found.push(format!("{place}:{number}: '{}' (write: {instead})", hit.as_str()));
             }
         }
     }
     found
 }
 
-fn page(name: &str) -> String {
+/// Comments, characters and strings of Rust: a doc comment is the first group, a text the second or third.
+static TOKENS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r#"(?s)//[/!]([^\n]*)|//[^\n]*|'(?:\\.|[^\\'])'|r\#"(.*?)"\#|"((?:\\.|[^"\\])*)""#).unwrap()
+});
+
+/// The texts of a source outside its tests, each with its line: what it says (more than one word), and its doc comments.
+fn texts(source: &str) -> [Vec<(usize, String)>; 2] {
+    let source = source.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+    let mut texts = [Vec::new(), Vec::new()];
+    for token in TOKENS.captures_iter(source) {
+        let line = 1 + source[..token.get(0).unwrap().start()].matches('\n').count();
+        if let Some(comment) = token.get(1) {
+            texts[1].push((line, comment.as_str().to_owned()));
+        } else if let Some(said) = token.get(2).or(token.get(3)).filter(|said| said.as_str().contains(' ')) {
+            let joined = said.as_str().split("\\\n").map(str::trim).collect::<Vec<_>>().join(" ");
+            texts[0].push((line, joined));
+        }
+    }
+    texts
+}
+
+/// Every file of a folder and of those in it, but for tests.
+fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let is_test = ["tests", "tests.rs"].iter().any(|name| path.ends_with(name));
+        if path.is_dir() && !is_test {
+            found.extend(files(&path, ending));
+        } else if path.to_string_lossy().ends_with(ending) && !is_test {
+            found.push(path);
+        }
+    }
+    found.sort();
+    found
+}
+
+fn page(name: impl AsRef<Path>) -> String {
     std::fs::read_to_string(root().join(name)).unwrap()
 }
 
@@ -55,8 +120,28 @@ fn commands(help: &str) -> Vec<&str> {
 #[test]
 fn pages_are_in_plain_words() {
     let mut found = complaints("STYLE.md", &advice(&page("STYLE.md")));
-    for name in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] {
-        found.extend(complaints(name, &page(name)));
+    let mut names: Vec<PathBuf> =
+        ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(PathBuf::from).to_vec();
+    names.extend(["ui/README.md", "python/README.md", "fuzz/README.md"].map(PathBuf::from));
+    names.extend(files(&root().join("docs"), ".md"));
+    names.extend(files(&root().join("crates"), "README.md"));
+    assert!(names.len() > 25, "{names:?}");
+    for name in names {
+        found.extend(complaints(&name.to_string_lossy(), &page(&name)));
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+#[test]
+fn sources_speak_in_plain_words() {
+    let mut found = Vec::new();
+    let sources = files(&root().join("crates"), ".rs");
+    assert!(sources.len() > 500);
+    for path in sources {
+        let place = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy();
+        let [said, comments] = texts(&page(&path));
+        found.extend(found_in(&place, said, &PATTERNS));
+        found.extend(found_in(&place, comments, &PATTERNS[..OF_COMMENTS]));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
@@ -83,13 +168,29 @@ fn what_is_banned_is_found() {
         "a colour",
         "3 in all",
         "behind a key",
+        "what it is was not told",
+        "a value that nobody set",
+        "one look reads it",
+        "10^9 is no power of the base",
+        "a row a device",
     ] {
         assert_eq!(complaints("x", wrong).len(), 1, "{wrong}");
     }
-    for right in
-        ["93%", "14 ms per step", "configure it", "an address of this machine", "20% of a step", "installs"]
-    {
+    for right in [
+        "93%",
+        "14 ms per step",
+        "configure it",
+        "an address of this machine",
+        "20% of a step",
+        "installs",
+        "there is no file",
+        "in all threads",
+    ] {
         assert_eq!(complaints("x", right), Vec::<String>::new(), "{right}");
     }
     assert_eq!(advice("| 93% | 93 % |\ntext"), " 93% \ntext");
+    let source =
+        "//! A colour.\nlet c = '\"'; // a colour\nlet s = \"one \\\n    colour\";\nlet one = \"colour\";";
+    let [said, comments] = texts(source);
+    assert_eq!((said, comments), (vec![(3, "one colour".to_owned())], vec![(1, " A colour.".to_owned())]));
 }

@@ -8,8 +8,8 @@ use stepscope_model::{
 };
 
 use super::{
-    CALLS, DONE, ENTER, ENTER_NEAR, FUNCTIONS, KIND_SHIFT, LATER, MAGIC, MAX_CHUNK_BYTES, NEAR_TICK_BITS,
-    NS_PER_TICK_BITS, PROCESS, THREAD, TICK_BITS,
+    CALLS_TAG, DONE_TAG, ENTER_NEAR_WORD, ENTER_WORD, FUNCTIONS_TAG, KIND_SHIFT, LATER_WORD, MAGIC,
+    MAX_CHUNK_BYTES, NEAR_TICK_BITS, NS_PER_TICK_BITS, PROCESS_TAG, THREAD_TAG, TICK_BITS,
 };
 use crate::OpenOptions;
 use crate::chunks::{End, Text};
@@ -52,35 +52,35 @@ const ENDED_EARLY: &NoteKind = &NoteKind::new(
 );
 
 /// What recording one call cost, as analyses look for it.
-const COST: &str = "python_call_cost_ns";
-const PYTHON: &str = "python_function";
+const CALL_COST_KEY: &str = "python_call_cost_ns";
+const PYTHON_CATEGORY: &str = "python_function";
 
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
-    let mut reading = Reading::new();
+    let mut reader = CallsReader::new();
     loop {
         while text.window().len() < 8 && !text.is_last() {
             text.more();
         }
         let window = text.window();
         if window.starts_with(&MAGIC) {
-            reading.end_process();
-            reading.process = Process::default();
-            reading.began = true;
+            reader.end_process();
+            reader.process = Process::default();
+            reader.began = true;
             text.consume(MAGIC.len());
             continue;
         }
         let Some((head, _)) = window.split_at_checked(8) else {
             if !window.is_empty() {
-                reading.builder.notes().add(BAD_CHUNK, text.offset());
-                skip_rest(&mut reading, &mut text);
+                reader.builder.notes().add(BAD_CHUNK, text.offset());
+                skip_rest(&mut reader, &mut text);
             }
             break;
         };
         let kind = [head[0], head[1], head[2], head[3]];
         let length = number(head, 4) as usize;
-        if length > MAX_CHUNK_BYTES || !reading.began {
-            reading.builder.notes().add(BAD_CHUNK, text.offset());
-            skip_rest(&mut reading, &mut text);
+        if length > MAX_CHUNK_BYTES || !reader.began {
+            reader.builder.notes().add(BAD_CHUNK, text.offset());
+            skip_rest(&mut reader, &mut text);
             break;
         }
         while text.window().len() < 8 + length && !text.is_last() {
@@ -91,17 +91,17 @@ pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<
         let whole = window.len() >= 8 + length;
         let body = &window[8..(8 + length).min(window.len())];
         // Of a chunk that is cut only calls are worth something.
-        if whole || kind == CALLS {
-            reading.chunk(kind, body, offset, options.max_events);
+        if whole || kind == CALLS_TAG {
+            reader.chunk(kind, body, offset, options.max_events);
         }
         let used = 8 + body.len();
         text.consume(used);
-        if reading.full || !whole {
+        if reader.full || !whole {
             break;
         }
     }
-    reading.end_process();
-    let mut builder = reading.builder;
+    reader.end_process();
+    let mut builder = reader.builder;
     match text.end() {
         Some(End::Damaged(why)) => {
             builder.notes().add_with(DAMAGED_COMPRESSION, text.offset(), why.clone());
@@ -111,17 +111,17 @@ pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<
         }
         _ => {}
     }
-    if reading.full {
+    if reader.full {
         builder.notes().add(NoteKind::LIMIT_REACHED, text.offset());
     }
     builder.meta().source = text.source(name, "a timeline of calls");
     Ok(builder.finish())
 }
 
-fn skip_rest(reading: &mut Reading, text: &mut Text) {
+fn skip_rest(reader: &mut CallsReader, text: &mut Text) {
     loop {
         let rest = text.window().len();
-        reading.builder.meta().skipped_bytes += rest as u64;
+        reader.builder.meta().skipped_bytes += rest as u64;
         text.consume(rest);
         if text.is_last() {
             return;
@@ -156,7 +156,7 @@ struct Thread {
     now: i64,
 }
 
-struct Reading {
+struct CallsReader {
     builder: TraceBuilder,
     process: Process,
     began: bool,
@@ -164,16 +164,16 @@ struct Reading {
     category: CatId,
 }
 
-impl Reading {
-    fn new() -> Reading {
+impl CallsReader {
+    fn new() -> CallsReader {
         let mut builder = TraceBuilder::new();
-        let category = builder.category(PYTHON);
-        Reading { builder, process: Process::default(), began: false, full: false, category }
+        let category = builder.category(PYTHON_CATEGORY);
+        CallsReader { builder, process: Process::default(), began: false, full: false, category }
     }
 
     fn chunk(&mut self, kind: [u8; 4], body: &[u8], offset: u64, max_events: u64) {
         match kind {
-            PROCESS if body.len() >= 24 => {
+            PROCESS_TAG if body.len() >= 24 => {
                 self.process.number = i64::from(number(body, 0));
                 self.process.begun = true;
                 self.process.name = self.text(&body[24..], offset);
@@ -181,17 +181,17 @@ impl Reading {
                     self.builder.meta().base_ns = Some(0);
                     let cost_ns = long(body, 8);
                     if cost_ns > 0 {
-                        self.builder.meta().extra.push((COST.to_owned(), cost_ns.to_string()));
+                        self.builder.meta().extra.push((CALL_COST_KEY.to_owned(), cost_ns.to_string()));
                     }
                 }
             }
-            THREAD if body.len() >= 12 => {
+            THREAD_TAG if body.len() >= 12 => {
                 let name = self.text(&body[12..], offset);
                 self.thread_named(number(body, 0), long(body, 4) as i64, name);
             }
-            FUNCTIONS => self.functions(body, offset),
-            CALLS if body.len() >= 20 => self.calls(body, max_events),
-            DONE if body.len() >= 16 => {
+            FUNCTIONS_TAG => self.functions(body, offset),
+            CALLS_TAG if body.len() >= 20 => self.calls(body, max_events),
+            DONE_TAG if body.len() >= 16 => {
                 self.process.done = true;
                 if body.len() > 16 {
                     let why = String::from_utf8_lossy(&body[16..]).into_owned();
@@ -281,15 +281,15 @@ impl Reading {
         while let Some(word) = words.next() {
             let tick_mask = (1 << TICK_BITS) - 1;
             let function = match word >> KIND_SHIFT {
-                LATER => {
+                LATER_WORD => {
                     ticks = ticks.saturating_add(u64::from(word & tick_mask) << TICK_BITS);
                     continue;
                 }
-                ENTER_NEAR => {
+                ENTER_NEAR_WORD => {
                     ticks = ticks.saturating_add(u64::from(word & ((1 << NEAR_TICK_BITS) - 1)));
                     Some((word >> NEAR_TICK_BITS) & ((1 << (KIND_SHIFT - NEAR_TICK_BITS)) - 1))
                 }
-                ENTER => {
+                ENTER_WORD => {
                     ticks = ticks.saturating_add(u64::from(word & tick_mask));
                     // A file that is cut here has lost which function it is.
                     let Some(function) = words.next() else { break };

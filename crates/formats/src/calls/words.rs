@@ -1,6 +1,9 @@
 //! The calls of one thread as words. This runs at every call of the program that is recorded.
 
-use super::{ENTER, ENTER_NEAR, KIND_SHIFT, LATER, LEAVE, NEAR_FUNCTION_BITS, NEAR_TICK_BITS, TICK_BITS};
+use super::{
+    ENTER_NEAR_WORD, ENTER_WORD, KIND_SHIFT, LATER_WORD, LEAVE_WORD, NEAR_FUNCTION_BITS, NEAR_TICK_BITS,
+    TICK_BITS,
+};
 
 /// Where a stream of words has come to, to go back there.
 #[derive(Copy, Clone, Debug)]
@@ -29,7 +32,7 @@ impl CallWords {
     pub fn enter(&mut self, function: u32, now: u64) {
         let delta = now.saturating_sub(self.last);
         if delta >> NEAR_TICK_BITS == 0 && function >> NEAR_FUNCTION_BITS == 0 {
-            self.words.push((ENTER_NEAR << KIND_SHIFT) | (function << NEAR_TICK_BITS) | delta as u32);
+            self.words.push((ENTER_NEAR_WORD << KIND_SHIFT) | (function << NEAR_TICK_BITS) | delta as u32);
         } else {
             self.enter_far(function, delta);
         }
@@ -41,23 +44,23 @@ impl CallWords {
     pub fn leave(&mut self, now: u64) {
         let delta = now.saturating_sub(self.last);
         let near = if delta >> TICK_BITS == 0 { delta as u32 } else { self.later(delta) };
-        self.words.push((LEAVE << KIND_SHIFT) | near);
+        self.words.push((LEAVE_WORD << KIND_SHIFT) | near);
         self.last = self.last.max(now);
     }
 
     fn enter_far(&mut self, function: u32, delta: u64) {
         let near = self.later(delta);
-        self.words.extend([(ENTER << KIND_SHIFT) | near, function]);
+        self.words.extend([(ENTER_WORD << KIND_SHIFT) | near, function]);
     }
 
     /// A word for the ticks that do not fit into one; those that are left.
     fn later(&mut self, delta: u64) -> u32 {
-        const MOST: u64 = (1 << TICK_BITS) - 1;
+        const MAX_TICKS: u64 = (1 << TICK_BITS) - 1;
         let far = delta >> TICK_BITS;
         if far > 0 {
-            self.words.push((LATER << KIND_SHIFT) | far.min(MOST) as u32);
+            self.words.push((LATER_WORD << KIND_SHIFT) | far.min(MAX_TICKS) as u32);
         }
-        (delta & MOST) as u32
+        (delta & MAX_TICKS) as u32
     }
 
     /// How many words there are.

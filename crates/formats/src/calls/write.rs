@@ -2,18 +2,19 @@
 
 use std::io::{self, Write};
 
-use super::{CALLS, DONE, FUNCTIONS, MAGIC, MAX_CHUNK_BYTES, MAX_NAME_BYTES, PROCESS, THREAD};
+use super::{
+    CALLS_TAG, DONE_TAG, FUNCTIONS_TAG, MAGIC, MAX_CHUNK_BYTES, MAX_NAME_BYTES, PROCESS_TAG, THREAD_TAG,
+};
 
 /// Calls of one thread, to be written.
 #[derive(Copy, Clone, Debug)]
-pub struct CallsOf<'a> {
+pub struct ThreadCalls<'a> {
     /// The thread's number in the file.
     pub thread: u32,
     /// What the first word counts from, in nanoseconds since 1970.
     pub base_ns: i64,
     /// Nanoseconds per tick, times 2 to the 32nd.
     pub ns_per_tick: u64,
-    /// The words.
     pub words: &'a [u32],
 }
 
@@ -38,7 +39,7 @@ impl<W: Write> CallStream<W> {
     ) -> io::Result<CallStream<W>> {
         let mut stream = CallStream { out, chunk: Vec::new(), bytes: MAGIC.len() as u64 };
         stream.out.write_all(&MAGIC)?;
-        stream.begin(PROCESS);
+        stream.begin(PROCESS_TAG);
         stream.number(process);
         stream.number(parent);
         stream.long(u64::from(cost_ns));
@@ -55,7 +56,7 @@ impl<W: Write> CallStream<W> {
 
     /// A thread: its number in the file, the system's, and its name, which may come later again.
     pub fn thread(&mut self, thread: u32, system: u64, name: &str) -> io::Result<()> {
-        self.begin(THREAD);
+        self.begin(THREAD_TAG);
         self.number(thread);
         self.long(system);
         self.chunk.extend_from_slice(clipped(name).as_bytes());
@@ -64,12 +65,12 @@ impl<W: Write> CallStream<W> {
 
     /// Functions, before the calls of them: number, file, line, name.
     pub fn functions(&mut self, functions: impl Iterator<Item = (u32, String, u32, String)>) -> io::Result<()> {
-        self.begin(FUNCTIONS);
+        self.begin(FUNCTIONS_TAG);
         for (number, file, line, name) in functions {
             let (file, name) = (clipped(&file), clipped(&name));
             if self.chunk.len() + file.len() + name.len() + 64 > MAX_CHUNK_BYTES / 2 {
                 self.end()?;
-                self.begin(FUNCTIONS);
+                self.begin(FUNCTIONS_TAG);
             }
             for part in [number, line, file.len() as u32, name.len() as u32] {
                 self.number(part);
@@ -81,11 +82,11 @@ impl<W: Write> CallStream<W> {
     }
 
     /// Calls of a thread, at most a quarter of a million bytes of them.
-    pub fn calls(&mut self, calls: CallsOf<'_>) -> io::Result<()> {
+    pub fn calls(&mut self, calls: ThreadCalls<'_>) -> io::Result<()> {
         for words in calls.words.chunks(MAX_CHUNK_BYTES / 16) {
             // All of them count from one base, so there is one piece unless somebody kept more than they should.
             debug_assert_eq!(words.len(), calls.words.len());
-            self.begin(CALLS);
+            self.begin(CALLS_TAG);
             self.number(calls.thread);
             self.long(calls.base_ns as u64);
             self.long(calls.ns_per_tick);
@@ -101,7 +102,7 @@ impl<W: Write> CallStream<W> {
 
     /// Recording ended: when, after how many calls, and why if the program went on.
     pub fn done(&mut self, end_ns: i64, calls: u64, why: &str) -> io::Result<()> {
-        self.begin(DONE);
+        self.begin(DONE_TAG);
         self.long(end_ns as u64);
         self.long(calls);
         self.chunk.extend_from_slice(clipped(why).as_bytes());

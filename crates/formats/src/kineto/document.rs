@@ -2,11 +2,11 @@
 
 use stepscope_model::TraceBuilder;
 
-use super::accept::Accept;
-use super::entries::{Entries, Put};
+use super::entries::{Entries, EntryOutcome};
+use super::event_sink::EventSink;
 use super::notes;
 use super::salvage;
-use super::scan::{Cursor, Scan, Stop};
+use super::scan::{Cursor, ScanError, ScanResult};
 use super::text::unescape;
 use crate::OpenOptions;
 use crate::error::ReadError;
@@ -22,9 +22,7 @@ const MAX_VAIN_BYTES: usize = 16 << 20;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum State {
     Start,
-    /// Between top-level members.
     Top,
-    /// Between events.
     Events,
     /// Looking for the next event.
     Lost,
@@ -35,7 +33,7 @@ enum State {
 }
 
 /// Reads windows of a file's text.
-pub(super) struct Reading {
+pub(super) struct DocumentReader {
     state: State,
     /// The text is a bare array of events.
     bare: bool,
@@ -46,14 +44,14 @@ pub(super) struct Reading {
     entries: Entries,
     /// Bytes that the strict reader went over for events it could not finish.
     vain_bytes: usize,
-    accept: Accept,
+    sink: EventSink,
     max_event_bytes: usize,
     max_events: u64,
 }
 
-impl Reading {
-    pub(super) fn new(options: &OpenOptions) -> Reading {
-        Reading {
+impl DocumentReader {
+    pub(super) fn new(options: &OpenOptions) -> DocumentReader {
+        DocumentReader {
             state: State::Start,
             bare: false,
             seen_events: false,
@@ -61,7 +59,7 @@ impl Reading {
             after_comma: true,
             entries: Entries::new(options.max_entries, options.max_entry_bytes),
             vain_bytes: 0,
-            accept: Accept::new(),
+            sink: EventSink::new(),
             max_event_bytes: options.max_event_bytes,
             max_events: options.max_events,
         }
@@ -82,33 +80,33 @@ impl Reading {
                 State::Events => self.events(&mut c, offset, last),
                 State::Lost => {
                     let step = self.lost(&mut c, last);
-                    self.accept.skipped((c.pos - done) as u64);
+                    self.sink.skipped((c.pos - done) as u64);
                     step
                 }
                 // Another document, perhaps: its events are looked for like any others.
-                State::End => Err(Stop::Bad),
+                State::End => Err(ScanError::Bad),
                 State::Full => return window.len(),
             };
             match step {
                 Ok(()) => {}
-                Err(Stop::Bad) => {
+                Err(ScanError::Bad) => {
                     c.pos = done;
                     self.broken(&mut c, offset);
                 }
-                Err(Stop::More) if last => {
+                Err(ScanError::More) if last => {
                     self.cut_short(offset + done as u64);
                     return window.len();
                 }
-                Err(Stop::More) if window.len() - done > self.max_event_bytes => {
+                Err(ScanError::More) if window.len() - done > self.max_event_bytes => {
                     c.pos = done;
                     self.too_large(&mut c, offset);
                 }
-                Err(Stop::More) => return done,
+                Err(ScanError::More) => return done,
             }
         }
     }
 
-    fn start(&mut self, c: &mut Cursor<'_>) -> Scan<()> {
+    fn start(&mut self, c: &mut Cursor<'_>) -> ScanResult<()> {
         if c.buf[c.pos..].starts_with(b"\xef\xbb\xbf") {
             c.pos += 3;
             return Ok(());
@@ -120,17 +118,17 @@ impl Reading {
                 self.bare = true;
                 self.seen_events = true;
             }
-            _ => return Err(Stop::Bad),
+            _ => return Err(ScanError::Bad),
         }
         c.pos += 1;
         Ok(())
     }
 
-    fn top(&mut self, c: &mut Cursor<'_>, offset: u64) -> Scan<()> {
+    fn top(&mut self, c: &mut Cursor<'_>, offset: u64) -> ScanResult<()> {
         match c.peek()? {
             b',' => {
                 if std::mem::replace(&mut self.after_comma, true) {
-                    self.accept.notes().add(notes::COMMA, offset + c.pos as u64);
+                    self.sink.notes().add(notes::COMMA, offset + c.pos as u64);
                 }
                 c.pos += 1;
             }
@@ -153,34 +151,35 @@ impl Reading {
                 } else {
                     let value = c.value_text()?;
                     if std::str::from_utf8(&key).is_err() || std::str::from_utf8(value).is_err() {
-                        self.accept.notes().add(notes::INVALID_UTF8, offset + start as u64);
+                        self.sink.notes().add(notes::INVALID_UTF8, offset + start as u64);
                     }
                     let key = String::from_utf8_lossy(&key);
                     self.separator_before(offset + start as u64);
                     if bad_escape {
-                        self.accept.notes().add(notes::BAD_ESCAPE, offset + start as u64);
+                        self.sink.notes().add(notes::BAD_ESCAPE, offset + start as u64);
                     }
+                    self.sink.expect(&key);
                     let at = offset + start as u64;
                     match self.entries.put(&key, &String::from_utf8_lossy(value)) {
-                        Put::Kept => {}
-                        Put::Replaced => self.accept.notes().add(notes::DUPLICATE_KEY, at),
-                        Put::NoRoom => {
+                        EntryOutcome::Kept => {}
+                        EntryOutcome::Replaced => self.sink.notes().add(notes::DUPLICATE_KEY, at),
+                        EntryOutcome::NoRoom => {
                             let words = "more top-level entries than are kept";
-                            self.accept.notes().add_with(notes::LIMIT_REACHED, at, words);
+                            self.sink.notes().add_with(notes::LIMIT_REACHED, at, words);
                         }
                     }
                 }
             }
-            _ => return Err(Stop::Bad),
+            _ => return Err(ScanError::Bad),
         }
         Ok(())
     }
 
-    fn events(&mut self, c: &mut Cursor<'_>, offset: u64, last: bool) -> Scan<()> {
+    fn events(&mut self, c: &mut Cursor<'_>, offset: u64, last: bool) -> ScanResult<()> {
         match c.peek()? {
             b',' => {
                 if self.after_comma {
-                    self.accept.notes().add(notes::COMMA, offset + c.pos as u64);
+                    self.sink.notes().add(notes::COMMA, offset + c.pos as u64);
                 }
                 self.after_comma = true;
                 c.pos += 1;
@@ -195,9 +194,9 @@ impl Reading {
             }
             b'{' => {
                 let start = c.pos;
-                if self.accept.events() >= self.max_events {
+                if self.sink.events() >= self.max_events {
                     let words = format!("more than {} events", self.max_events);
-                    self.accept.notes().add_with(notes::LIMIT_REACHED, offset + start as u64, words);
+                    self.sink.notes().add_with(notes::LIMIT_REACHED, offset + start as u64, words);
                     self.state = State::Full;
                     return Ok(());
                 }
@@ -207,45 +206,54 @@ impl Reading {
                 {
                     strict.buf = &c.buf[..next];
                 }
-                match self.accept.event::<false>(&mut strict, offset) {
+                match self.sink.event::<false>(&mut strict, offset) {
                     Ok(()) => {
                         c.pos = strict.pos;
                         self.separator_before(offset + start as u64);
                     }
-                    Err(Stop::More) if c.buf.len() - start < SUSPECT_BYTES && !last => return Err(Stop::More),
+                    Err(ScanError::More) if c.buf.len() - start < SUSPECT_BYTES && !last => {
+                        return Err(ScanError::More);
+                    }
                     Err(stop) => self.salvage(c, offset, stop, strict.pos, last)?,
                 }
                 Ok(())
             }
-            _ => Err(Stop::Bad),
+            _ => Err(ScanError::Bad),
         }
     }
 
     /// Two events must have a comma between them.
     fn separator_before(&mut self, at: u64) {
         if !std::mem::replace(&mut self.after_comma, false) {
-            self.accept.notes().add(notes::COMMA, at);
+            self.sink.notes().add(notes::COMMA, at);
         }
     }
 
     /// Tries an event again within the bounds of the next one, guessing; sets it aside if that fails too.
     /// `reached` is how far the strict try came.
-    fn salvage(&mut self, c: &mut Cursor<'_>, offset: u64, stop: Stop, reached: usize, last: bool) -> Scan<()> {
+    fn salvage(
+        &mut self,
+        c: &mut Cursor<'_>,
+        offset: u64,
+        stop: ScanError,
+        reached: usize,
+        last: bool,
+    ) -> ScanResult<()> {
         let start = c.pos;
         let next = salvage::next_event(c.buf, start + 1);
         // Without another event in sight the rest of this one may just not be there yet.
-        if next.is_none() && (stop == Stop::More || !last) {
-            return Err(Stop::More);
+        if next.is_none() && (stop == ScanError::More || !last) {
+            return Err(ScanError::More);
         }
-        let reached = if stop == Stop::More { c.buf.len() } else { reached };
+        let reached = if stop == ScanError::More { c.buf.len() } else { reached };
         self.vain_bytes = self.vain_bytes.saturating_add(reached.saturating_sub(next.unwrap_or(reached)));
         let mut bounded = Cursor { buf: &c.buf[..next.unwrap_or(c.buf.len())], pos: start };
-        if self.accept.event::<true>(&mut bounded, offset).is_ok() {
+        if self.sink.event::<true>(&mut bounded, offset).is_ok() {
             self.separator_before(offset + start as u64);
             c.pos = bounded.pos;
             return Ok(());
         }
-        self.accept.set_aside(notes::BROKEN_EVENT, offset + start as u64);
+        self.sink.set_aside(notes::BROKEN_EVENT, offset + start as u64);
         // The separator before the next event goes with the broken one.
         self.after_comma = true;
         c.pos = next.or_else(|| salvage::end_of_events(c.buf, start)).unwrap_or(c.buf.len());
@@ -255,7 +263,7 @@ impl Reading {
     /// Something that is not JSON between events or members.
     fn broken(&mut self, c: &mut Cursor<'_>, offset: u64) {
         let at = offset + c.pos as u64;
-        self.accept.notes().add(notes::GARBAGE, at);
+        self.sink.notes().add(notes::GARBAGE, at);
         // After the first array there is nothing to look for but more events, and that is what being lost is.
         if self.state == State::Top
             && !self.seen_events
@@ -271,7 +279,7 @@ impl Reading {
     }
 
     /// Skips to the next event, or to the end of the array.
-    fn lost(&mut self, c: &mut Cursor<'_>, last: bool) -> Scan<()> {
+    fn lost(&mut self, c: &mut Cursor<'_>, last: bool) -> ScanResult<()> {
         let next = salvage::next_event(c.buf, c.pos);
         let end = salvage::end_of_events(&c.buf[..next.unwrap_or(c.buf.len())], c.pos);
         match (next, end) {
@@ -287,7 +295,7 @@ impl Reading {
             }
             (None, _) if last => c.pos = c.buf.len(),
             (None, _) if c.buf.len() - c.pos > KEEP_BACK => c.pos = c.buf.len() - KEEP_BACK,
-            (None, _) => return Err(Stop::More),
+            (None, _) => return Err(ScanError::More),
         }
         Ok(())
     }
@@ -296,9 +304,9 @@ impl Reading {
     fn too_large(&mut self, c: &mut Cursor<'_>, offset: u64) {
         let at = offset + c.pos as u64;
         if self.state == State::Events {
-            self.accept.set_aside(notes::LIMIT_REACHED, at);
+            self.sink.set_aside(notes::LIMIT_REACHED, at);
         } else {
-            self.accept.notes().add(notes::LIMIT_REACHED, at);
+            self.sink.notes().add(notes::LIMIT_REACHED, at);
         }
         self.state = State::Lost;
         c.pos += 1;
@@ -306,8 +314,8 @@ impl Reading {
 
     fn cut_short(&mut self, at: u64) {
         match self.state {
-            State::Events => self.accept.set_aside(notes::TRUNCATED_EVENT, at),
-            State::Top => self.accept.notes().add_with(notes::GARBAGE, at, "a top-level value is cut short"),
+            State::Events => self.sink.set_aside(notes::TRUNCATED_EVENT, at),
+            State::Top => self.sink.notes().add_with(notes::GARBAGE, at, "a top-level value is cut short"),
             _ => {}
         }
     }
@@ -319,7 +327,7 @@ impl Reading {
 
     /// Whether no event was read.
     pub(super) fn is_empty(&self) -> bool {
-        self.accept.is_empty()
+        self.sink.is_empty()
     }
 
     /// The builder with everything read; an error if there was no sign of events.
@@ -329,15 +337,17 @@ impl Reading {
             return Err(ReadError::Empty { path: path() });
         }
         // An array of something else: not one event in it, and bytes that are none.
-        let other_array = self.bare && self.accept.found_nothing();
+        let other_array = self.bare && self.sink.found_nothing();
         if !self.seen_events || other_array {
             return Err(ReadError::NoEvents { path: path() });
         }
-        let mut builder = self.accept.finish();
+        let mut builder = self.sink.finish();
         if !self.closed && self.state != State::Full {
             builder.notes().add(notes::MISSING_TAIL, offset);
         }
-        let too_long = super::meta::fill(builder.meta(), self.entries.into_vec());
+        let mut entries = self.entries.into_vec();
+        let unread = super::xla::take(&mut builder, &mut entries);
+        let too_long = unread + super::meta::fill(builder.meta(), entries);
         if too_long > 0 {
             builder.notes().add_count(notes::LIMIT_REACHED, too_long);
         }

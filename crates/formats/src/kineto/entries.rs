@@ -13,7 +13,7 @@ pub(super) struct Entries {
 
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Put {
+pub(super) enum EntryOutcome {
     /// Its key is new.
     Kept,
     /// It took the place of an earlier value of its key.
@@ -29,25 +29,25 @@ impl Entries {
     }
 
     /// Keeps an entry; of several with one key the last that finds room counts.
-    pub(super) fn put(&mut self, key: &str, text: &str) -> Put {
+    pub(super) fn put(&mut self, key: &str, text: &str) -> EntryOutcome {
         if let Some(&at) = self.places.get(key) {
             let old = &mut self.entries[at].1;
             let bytes = self.bytes - old.len() + text.len();
             if bytes > self.most_bytes {
-                return Put::NoRoom;
+                return EntryOutcome::NoRoom;
             }
             self.bytes = bytes;
             *old = text.to_owned();
-            return Put::Replaced;
+            return EntryOutcome::Replaced;
         }
         let bytes = self.bytes + key.len() + text.len();
         if self.entries.len() >= self.most || bytes > self.most_bytes {
-            return Put::NoRoom;
+            return EntryOutcome::NoRoom;
         }
         self.bytes = bytes;
         self.places.insert(key.to_owned(), self.entries.len());
         self.entries.push((key.to_owned(), text.to_owned()));
-        Put::Kept
+        EntryOutcome::Kept
     }
 
     /// The entries, in file order.
@@ -63,12 +63,12 @@ mod tests {
     #[test]
     fn the_last_value_of_a_key_counts_and_room_is_given_back() {
         let mut entries = Entries::new(2, 10);
-        assert_eq!(entries.put("a", "12345"), Put::Kept);
-        assert_eq!(entries.put("b", "123"), Put::Kept);
-        assert_eq!(entries.put("c", ""), Put::NoRoom);
-        assert_eq!(entries.put("b", "1234"), Put::NoRoom);
-        assert_eq!(entries.put("a", "1"), Put::Replaced);
-        assert_eq!(entries.put("b", "1234"), Put::Replaced);
+        assert_eq!(entries.put("a", "12345"), EntryOutcome::Kept);
+        assert_eq!(entries.put("b", "123"), EntryOutcome::Kept);
+        assert_eq!(entries.put("c", ""), EntryOutcome::NoRoom);
+        assert_eq!(entries.put("b", "1234"), EntryOutcome::NoRoom);
+        assert_eq!(entries.put("a", "1"), EntryOutcome::Replaced);
+        assert_eq!(entries.put("b", "1234"), EntryOutcome::Replaced);
         let want = [("a", "1"), ("b", "1234")].map(|(k, v)| (k.to_owned(), v.to_owned()));
         assert_eq!(entries.into_vec(), want);
     }

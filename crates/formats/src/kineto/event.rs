@@ -7,7 +7,7 @@ use stepscope_model::{ArgValue, NoteKind, StrId, Tag, TraceBuilder};
 use super::keys::{CALL_STACK, Keys, declare_keys, declare_stack};
 use super::notes;
 use super::salvage;
-use super::scan::{Cursor, Number, Raw, Scan, Stop};
+use super::scan::{Cursor, Number, RawString, ScanError, ScanResult};
 use super::text::unescape;
 use super::time::{Time, from_micros};
 
@@ -30,7 +30,7 @@ pub(super) struct Event {
     pub(super) empty: bool,
 }
 
-const NOTHING: Event = Event {
+const EMPTY_EVENT: Event = Event {
     phase: 0,
     name: StrId::EMPTY,
     cat: StrId::EMPTY,
@@ -93,11 +93,11 @@ impl EventParser {
     }
 
     /// Reads the event object at the cursor. `LENIENT` guesses where a strict reader would give up.
-    pub(super) fn event<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<Event> {
+    pub(super) fn event<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> ScanResult<Event> {
         self.pending.clear();
         self.vain = 0;
         self.builder.discard_args();
-        let mut event = NOTHING;
+        let mut event = EMPTY_EVENT;
         let mut seen = 0u16;
         c.expect(b'{')?;
         while self.member::<LENIENT>(c, event.empty)? {
@@ -114,7 +114,7 @@ impl EventParser {
     }
 
     /// Steps over the comma before a member, or the closing brace after the last one.
-    fn member<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>, first: bool) -> Scan<bool> {
+    fn member<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>, first: bool) -> ScanResult<bool> {
         match c.next_token()? {
             b'}' => {
                 c.pos += 1;
@@ -127,7 +127,7 @@ impl EventParser {
                 return Ok(true);
             }
             _ if LENIENT => {}
-            _ => return Err(Stop::Bad),
+            _ => return Err(ScanError::Bad),
         }
         match c.next_token()? {
             b'"' => Ok(true),
@@ -138,12 +138,12 @@ impl EventParser {
                 }
                 self.member::<LENIENT>(c, true)
             }
-            _ => Err(Stop::Bad),
+            _ => Err(ScanError::Bad),
         }
     }
 
     #[inline(always)]
-    fn key<'a, const LENIENT: bool>(&mut self, c: &mut Cursor<'a>) -> Scan<Raw<'a>> {
+    fn key<'a, const LENIENT: bool>(&mut self, c: &mut Cursor<'a>) -> ScanResult<RawString<'a>> {
         let key = if LENIENT { salvage::key(c)? } else { c.string()? };
         c.expect(b':')?;
         c.next_token()?;
@@ -154,9 +154,9 @@ impl EventParser {
     fn event_member<const LENIENT: bool>(
         &mut self,
         c: &mut Cursor<'_>,
-        key: Raw<'_>,
+        key: RawString<'_>,
         event: &mut Event,
-    ) -> Scan<u16> {
+    ) -> ScanResult<u16> {
         Ok(match key.bytes {
             b"ph" => {
                 let raw = self.string::<LENIENT>(c)?;
@@ -230,7 +230,7 @@ impl EventParser {
         self.builder.push_arg(key, value);
     }
 
-    fn args<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>, event: &mut Event) -> Scan<()> {
+    fn args<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>, event: &mut Event) -> ScanResult<()> {
         c.expect(b'{')?;
         let mut first = true;
         while self.member::<LENIENT>(c, first)? {
@@ -266,7 +266,7 @@ impl EventParser {
         }
     }
 
-    fn value<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<ArgValue> {
+    fn value<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> ScanResult<ArgValue> {
         Ok(match c.peek()? {
             b'"' => {
                 let raw = self.string::<LENIENT>(c)?;
@@ -280,7 +280,7 @@ impl EventParser {
                     Ok((Number::Odd, text)) if at_delimiter(c) => {
                         ArgValue::Json(self.intern_bytes(text, start))
                     }
-                    Err(Stop::More) => return Err(Stop::More),
+                    Err(ScanError::More) => return Err(ScanError::More),
                     _ => {
                         c.pos = start;
                         self.word(c)?
@@ -310,7 +310,7 @@ impl EventParser {
     }
 
     /// A bare word: true, false, null, or something that should have been quoted.
-    fn word(&mut self, c: &mut Cursor<'_>) -> Scan<ArgValue> {
+    fn word(&mut self, c: &mut Cursor<'_>) -> ScanResult<ArgValue> {
         let start = c.pos;
         Ok(match c.word()? {
             b"true" => ArgValue::Bool(true),
@@ -324,7 +324,7 @@ impl EventParser {
     }
 
     #[inline(always)]
-    fn string<'a, const LENIENT: bool>(&mut self, c: &mut Cursor<'a>) -> Scan<Raw<'a>> {
+    fn string<'a, const LENIENT: bool>(&mut self, c: &mut Cursor<'a>) -> ScanResult<RawString<'a>> {
         if !LENIENT {
             return c.string();
         }
@@ -336,7 +336,7 @@ impl EventParser {
         Ok(raw)
     }
 
-    fn text_or_word<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<StrId> {
+    fn text_or_word<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> ScanResult<StrId> {
         if c.peek()? == b'"' {
             let raw = self.string::<LENIENT>(c)?;
             return Ok(self.intern(raw, c.pos));
@@ -345,7 +345,7 @@ impl EventParser {
         Ok(self.intern_bytes(text, c.pos))
     }
 
-    fn tag<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<Tag> {
+    fn tag<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> ScanResult<Tag> {
         let start = c.pos;
         Ok(match self.value::<LENIENT>(c)? {
             ArgValue::Int(v) => Tag::Int(v),
@@ -359,7 +359,7 @@ impl EventParser {
         })
     }
 
-    fn time<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> Scan<Time> {
+    fn time<const LENIENT: bool>(&mut self, c: &mut Cursor<'_>) -> ScanResult<Time> {
         let start = c.pos;
         let quoted = c.peek()? == b'"';
         c.pos += usize::from(quoted);
@@ -376,8 +376,8 @@ impl EventParser {
                     return Ok(time);
                 }
             }
-            Err(Stop::More) => return Err(Stop::More),
-            Err(Stop::Bad) => {}
+            Err(ScanError::More) => return Err(ScanError::More),
+            Err(ScanError::Bad) => {}
         }
         c.pos = start;
         self.value::<LENIENT>(c)?;
@@ -398,7 +398,7 @@ impl EventParser {
     }
 
     /// As [`EventParser::intern`], for texts that come again and again.
-    fn intern_key(&mut self, raw: Raw<'_>, pos: usize) -> StrId {
+    fn intern_key(&mut self, raw: RawString<'_>, pos: usize) -> StrId {
         if raw.escaped {
             return self.intern(raw, pos);
         }
@@ -412,7 +412,7 @@ impl EventParser {
         id
     }
 
-    fn intern(&mut self, raw: Raw<'_>, pos: usize) -> StrId {
+    fn intern(&mut self, raw: RawString<'_>, pos: usize) -> StrId {
         if !raw.escaped {
             return self.intern_bytes(raw.bytes, pos);
         }

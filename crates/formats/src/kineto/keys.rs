@@ -3,22 +3,22 @@
 use stepscope_model::{Attr, StrId, TraceBuilder};
 
 /// The key under which an operator's overload (`Tensor` of `aten::add.Tensor`) is kept apart from its name.
-pub(crate) const OVERLOAD: &str = "event.overload";
+pub(crate) const OVERLOAD_KEY: &str = "event.overload";
 
 /// Frames joined by `;`, the innermost first.
 pub(super) const CALL_STACK: &str = "Call stack";
 
 /// What PyTorch calls an event that is an allocation or a release.
-pub(super) const ALLOCATION: &str = "[memory]";
+pub(super) const ALLOCATION_NAME: &str = "[memory]";
 
 /// What the keys of Kineto's arguments mean, from 2021 to today.
-const ATTRIBUTES: &[(&str, Attr)] = &[
+const KEY_ATTRIBUTES: &[(&str, Attr)] = &[
     ("Input Dims", Attr::InputShapes),
     ("Input dims", Attr::InputShapes),
     ("Input type", Attr::InputTypes),
     ("Input Strides", Attr::InputStrides),
     ("Concrete Inputs", Attr::ConcreteInputs),
-    (OVERLOAD, Attr::Overload),
+    (OVERLOAD_KEY, Attr::Overload),
     (CALL_STACK, Attr::CallStack),
     ("Module Hierarchy", Attr::ModuleHierarchy),
     ("Sequence number", Attr::SequenceNumber),
@@ -64,18 +64,18 @@ const ATTRIBUTES: &[(&str, Attr)] = &[
 
 /// Tells a builder what the keys of PyTorch's traces mean; for whoever makes such events without a file.
 pub fn declare_keys(builder: &mut TraceBuilder) {
-    for &(key, attr) in ATTRIBUTES {
+    for &(key, attr) in KEY_ATTRIBUTES {
         builder.key(key, attr);
     }
 }
 
-const SLOTS: usize = 128;
-const LONGEST: usize = 30;
+const SLOT_COUNT: usize = 128;
+const MAX_KEY_BYTES: usize = 30;
 
 #[derive(Copy, Clone)]
-struct Slot {
+struct KeySlot {
     len: u8,
-    bytes: [u8; LONGEST],
+    bytes: [u8; MAX_KEY_BYTES],
     id: StrId,
 }
 
@@ -94,12 +94,12 @@ pub(super) fn declare_stack(builder: &mut TraceBuilder, text: StrId) {
 /// Keys and categories seen before: a few dozen short texts make up a third of a file. A direct-mapped table in front of
 /// the interner; it only saves time: what it does not hold is looked up.
 pub(super) struct Keys {
-    slots: Box<[Slot; SLOTS]>,
+    slots: Box<[KeySlot; SLOT_COUNT]>,
 }
 
 impl Keys {
     pub(super) fn new() -> Keys {
-        Keys { slots: Box::new([Slot { len: 0, bytes: [0; LONGEST], id: StrId::EMPTY }; SLOTS]) }
+        Keys { slots: Box::new([KeySlot { len: 0, bytes: [0; MAX_KEY_BYTES], id: StrId::EMPTY }; SLOT_COUNT]) }
     }
 
     /// The id of this text, if it is held.
@@ -124,5 +124,5 @@ impl Keys {
 fn place(text: &[u8]) -> Option<usize> {
     let (&first, &last) = (text.first()?, text.last()?);
     let hash = usize::from(first) * 5 + usize::from(last) * 3 + text.len() * 11;
-    (text.len() <= LONGEST).then_some(hash % SLOTS)
+    (text.len() <= MAX_KEY_BYTES).then_some(hash % SLOT_COUNT)
 }

@@ -4,20 +4,21 @@
 //! again with guesses ([`salvage`]); what cannot be guessed is set aside, counted and located, and reading goes
 //! on at the next event.
 
-mod accept;
 mod category;
 mod document;
 mod entries;
 mod event;
+mod event_sink;
 mod keys;
 mod meta;
 pub mod notes;
+mod open_events;
 mod salvage;
 mod scan;
 mod text;
 mod time;
-mod waiting;
 mod write;
+mod xla;
 
 use stepscope_model::{Document, DocumentKind, Trace};
 
@@ -27,9 +28,12 @@ use crate::reader::{Reader, trimmed};
 use crate::{OpenOptions, worker_name};
 
 pub(crate) use event::EVENT_MEMBER_PREFIX;
-pub(crate) use keys::OVERLOAD;
+pub(crate) use keys::OVERLOAD_KEY;
 pub use keys::declare_keys;
-pub use write::{write_chrome, write_events};
+pub use meta::read_phases;
+pub use write::{write_chrome, write_chrome_with, write_events};
+pub(crate) use write::{write_entry, write_events_at, write_names};
+pub(crate) use xla::entries as xla_entries;
 
 pub(crate) const READER: Reader = Reader {
     name: "Chrome trace JSON",
@@ -69,7 +73,7 @@ pub(crate) fn members(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
 
 /// Reads a trace from its text.
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
-    let mut document = document::Reading::new(options);
+    let mut document = document::DocumentReader::new(options);
     loop {
         let window = text.window();
         let stuck = window.len();

@@ -28,7 +28,7 @@ pub const MISSING_TAIL: &NoteKind = &NoteKind::new(
 
 /// Bytes that are no event.
 pub const GARBAGE: &NoteKind =
-    &NoteKind::new("garbage", Severity::Lost, 4, "stretches of bytes that are no event were skipped");
+    &NoteKind::new("garbage", Severity::Lost, 4, "stretches of bytes that do not form an event were skipped");
 
 /// An event that could not be understood.
 pub const BROKEN_EVENT: &NoteKind =

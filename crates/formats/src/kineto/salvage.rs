@@ -5,7 +5,7 @@
 
 use memchr::{memchr, memmem};
 
-use super::scan::{Cursor, Raw, Scan, Stop, is_blank};
+use super::scan::{Cursor, RawString, ScanError, ScanResult, is_blank};
 
 const EVENT_KEYS: &[&[u8]] =
     &[b"ph", b"name", b"cat", b"pid", b"tid", b"ts", b"dur", b"id", b"args", b"bp", b"s", b"sf", b"tts"];
@@ -99,7 +99,7 @@ pub(super) fn events_array(buf: &[u8], from: usize) -> Option<usize> {
 }
 
 /// A key: ends at the first quote that a colon follows.
-pub(super) fn key<'a>(c: &mut Cursor<'a>) -> Scan<Raw<'a>> {
+pub(super) fn key<'a>(c: &mut Cursor<'a>) -> ScanResult<RawString<'a>> {
     let start = c.pos;
     let strict = c.string()?;
     if c.next_token()? == b':' {
@@ -115,7 +115,7 @@ pub(super) fn key<'a>(c: &mut Cursor<'a>) -> Scan<Raw<'a>> {
 
 /// A string in a member's value: ends at the first quote that a closing brace or another member follows.
 /// Also whether that was not its first quote.
-pub(super) fn value_string<'a>(c: &mut Cursor<'a>) -> Scan<(Raw<'a>, bool)> {
+pub(super) fn value_string<'a>(c: &mut Cursor<'a>) -> ScanResult<(RawString<'a>, bool)> {
     string_until(c, |buf, at| {
         let mut after = Cursor { buf, pos: at };
         match after.next_token() {
@@ -131,9 +131,12 @@ pub(super) fn value_string<'a>(c: &mut Cursor<'a>) -> Scan<(Raw<'a>, bool)> {
     })
 }
 
-fn string_until<'a>(c: &mut Cursor<'a>, ends: impl Fn(&[u8], usize) -> bool) -> Scan<(Raw<'a>, bool)> {
+fn string_until<'a>(
+    c: &mut Cursor<'a>,
+    ends: impl Fn(&[u8], usize) -> bool,
+) -> ScanResult<(RawString<'a>, bool)> {
     if c.peek()? != b'"' {
-        return Err(Stop::Bad);
+        return Err(ScanError::Bad);
     }
     let start = c.pos + 1;
     let mut at = start;
@@ -147,22 +150,22 @@ fn string_until<'a>(c: &mut Cursor<'a>, ends: impl Fn(&[u8], usize) -> bool) -> 
             // An escaped quote that ends a member all the same: a path's last backslash was not escaped.
             repaired |= backslashes % 2 == 1;
             c.pos = quote + 1;
-            return Ok((Raw { bytes: &c.buf[start..quote], escaped }, repaired));
+            return Ok((RawString { bytes: &c.buf[start..quote], escaped }, repaired));
         }
         repaired |= backslashes % 2 == 0;
         at = quote + 1;
     }
-    Err(Stop::Bad)
+    Err(ScanError::Bad)
 }
 
 /// An array or object, and whether its end was guessed: strictly if that works out, else up to a bracket that
 /// another member follows. `vain` counts the event's strict tries that came to nothing: each may cost the whole
 /// event, so only a few are made.
-pub(super) fn nested<'a>(c: &mut Cursor<'a>, vain: &mut u32) -> Scan<(&'a [u8], bool)> {
+pub(super) fn nested<'a>(c: &mut Cursor<'a>, vain: &mut u32) -> ScanResult<(&'a [u8], bool)> {
     let start = c.pos;
     if *vain < MAX_VAIN_TRIES {
         match c.nested() {
-            Ok(text) if matches!(c.clone().next_token(), Ok(b',' | b'}') | Err(Stop::More)) => {
+            Ok(text) if matches!(c.clone().next_token(), Ok(b',' | b'}') | Err(ScanError::More)) => {
                 return Ok((text, false));
             }
             Ok(_) | Err(_) => *vain += 1,
@@ -189,7 +192,7 @@ pub(super) fn nested<'a>(c: &mut Cursor<'a>, vain: &mut u32) -> Scan<(&'a [u8], 
         }
         at = end;
     }
-    Err(Stop::Bad)
+    Err(ScanError::Bad)
 }
 
 /// Whether a short string and a colon stand at the cursor.

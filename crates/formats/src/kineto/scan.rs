@@ -7,14 +7,14 @@ use stepscope_model::Decimal;
 
 /// Why scanning stopped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum ScanError {
     /// The window ends inside a token: grow it and try again.
     More,
     /// Not JSON here.
     Bad,
 }
 
-pub(super) type Scan<T> = Result<T, Stop>;
+pub(super) type ScanResult<T> = Result<T, ScanError>;
 
 /// A place in a window of text.
 #[derive(Clone, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Cursor<'a> {
 
 /// A string as it stands between its quotes.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Raw<'a> {
+pub(super) struct RawString<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) escaped: bool,
 }
@@ -40,8 +40,8 @@ pub(super) enum Number {
 }
 
 impl<'a> Cursor<'a> {
-    pub(super) fn peek(&self) -> Scan<u8> {
-        self.buf.get(self.pos).copied().ok_or(Stop::More)
+    pub(super) fn peek(&self) -> ScanResult<u8> {
+        self.buf.get(self.pos).copied().ok_or(ScanError::More)
     }
 
     pub(super) fn skip_blanks(&mut self) {
@@ -53,14 +53,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// The next byte that is not blank, left in place.
-    pub(super) fn next_token(&mut self) -> Scan<u8> {
+    pub(super) fn next_token(&mut self) -> ScanResult<u8> {
         self.skip_blanks();
         self.peek()
     }
 
-    pub(super) fn expect(&mut self, byte: u8) -> Scan<()> {
+    pub(super) fn expect(&mut self, byte: u8) -> ScanResult<()> {
         if self.next_token()? != byte {
-            return Err(Stop::Bad);
+            return Err(ScanError::Bad);
         }
         self.pos += 1;
         Ok(())
@@ -69,18 +69,18 @@ impl<'a> Cursor<'a> {
     /// A string, from its opening quote. Inlined because its result, handed over in memory, stalls the caller:
     /// that alone took a tenth of a load.
     #[inline(always)]
-    pub(super) fn string(&mut self) -> Scan<Raw<'a>> {
+    pub(super) fn string(&mut self) -> ScanResult<RawString<'a>> {
         if self.peek()? != b'"' {
-            return Err(Stop::Bad);
+            return Err(ScanError::Bad);
         }
         let start = self.pos + 1;
         let mut at = start;
         let mut escaped = false;
         loop {
-            at = quote_or_backslash(self.buf, at).ok_or(Stop::More)?;
+            at = quote_or_backslash(self.buf, at).ok_or(ScanError::More)?;
             if self.buf[at] == b'"' {
                 self.pos = at + 1;
-                return Ok(Raw { bytes: &self.buf[start..at], escaped });
+                return Ok(RawString { bytes: &self.buf[start..at], escaped });
             }
             escaped = true;
             at += 2;
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A number, with its text.
-    pub(super) fn number(&mut self) -> Scan<(Number, &'a [u8])> {
+    pub(super) fn number(&mut self) -> ScanResult<(Number, &'a [u8])> {
         let start = self.pos;
         let negative = self.peek()? == b'-';
         self.pos += usize::from(negative);
@@ -103,11 +103,11 @@ impl<'a> Cursor<'a> {
             self.digits(&mut mantissa)?;
             scale = self.pos - fraction;
             if scale == 0 {
-                return Err(Stop::Bad);
+                return Err(ScanError::Bad);
             }
         }
         if int_digits == 0 {
-            return Err(Stop::Bad);
+            return Err(ScanError::Bad);
         }
         let mut odd = int_digits + scale > 18 && !fits(&self.buf[int_start..self.pos]);
         odd |= int_digits > 1 && self.buf[int_start] == b'0';
@@ -120,7 +120,7 @@ impl<'a> Cursor<'a> {
             let exponent = self.pos;
             self.digits(&mut 0)?;
             if self.pos == exponent {
-                return Err(Stop::Bad);
+                return Err(ScanError::Bad);
             }
         }
         let text = &self.buf[start..self.pos];
@@ -136,7 +136,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    fn digits(&mut self, value: &mut u64) -> Scan<()> {
+    fn digits(&mut self, value: &mut u64) -> ScanResult<()> {
         loop {
             let digit = self.peek()?.wrapping_sub(b'0');
             if digit > 9 {
@@ -148,7 +148,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// An array or an object, as its text. Nesting costs a counter, not a stack.
-    pub(super) fn nested(&mut self) -> Scan<&'a [u8]> {
+    pub(super) fn nested(&mut self) -> ScanResult<&'a [u8]> {
         let start = self.pos;
         let mut depth = 0usize;
         loop {
@@ -172,7 +172,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// A bare word (`true`, `NaN`, `N/A`): everything up to the next delimiter.
-    pub(super) fn word(&mut self) -> Scan<&'a [u8]> {
+    pub(super) fn word(&mut self) -> ScanResult<&'a [u8]> {
         let start = self.pos;
         loop {
             match self.peek()? {
@@ -181,11 +181,11 @@ impl<'a> Cursor<'a> {
                 _ => self.pos += 1,
             }
         }
-        if self.pos == start { Err(Stop::Bad) } else { Ok(&self.buf[start..self.pos]) }
+        if self.pos == start { Err(ScanError::Bad) } else { Ok(&self.buf[start..self.pos]) }
     }
 
     /// Any value, as its text.
-    pub(super) fn value_text(&mut self) -> Scan<&'a [u8]> {
+    pub(super) fn value_text(&mut self) -> ScanResult<&'a [u8]> {
         let token = self.next_token()?;
         let start = self.pos;
         match token {
@@ -234,7 +234,7 @@ fn quote_or_backslash(buf: &[u8], mut at: usize) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn number(text: &str) -> Scan<(Number, String)> {
+    fn number(text: &str) -> ScanResult<(Number, String)> {
         let text = format!("{text},");
         let (n, raw) = Cursor { buf: text.as_bytes(), pos: 0 }.number()?;
         Ok((n, String::from_utf8_lossy(raw).into_owned()))
@@ -253,9 +253,9 @@ mod tests {
         assert_eq!(of("1e5"), Ok(Number::Odd));
         assert_eq!(of("007"), Ok(Number::Odd));
         assert_eq!(of("-0"), Ok(Number::Odd));
-        assert_eq!(of("."), Err(Stop::Bad));
-        assert_eq!(of("1."), Err(Stop::Bad));
-        assert_eq!(Cursor { buf: b"12", pos: 0 }.number(), Err(Stop::More));
+        assert_eq!(of("."), Err(ScanError::Bad));
+        assert_eq!(of("1."), Err(ScanError::Bad));
+        assert_eq!(Cursor { buf: b"12", pos: 0 }.number(), Err(ScanError::More));
     }
 
     #[test]
@@ -268,7 +268,7 @@ mod tests {
             assert!(raw.escaped);
             assert_eq!(&doc[c.pos..], " rest");
         }
-        assert_eq!(Cursor { buf: b"\"open\\", pos: 0 }.string().map(|_| ()), Err(Stop::More));
+        assert_eq!(Cursor { buf: b"\"open\\", pos: 0 }.string().map(|_| ()), Err(ScanError::More));
     }
 
     #[test]

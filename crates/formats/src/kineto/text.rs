@@ -1,17 +1,17 @@
 //! Strings as written to strings as meant.
 
-use super::scan::Raw;
+use super::scan::RawString;
 
 /// What was odd about a string.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Oddities {
+pub(super) struct StringFaults {
     pub(super) bad_escape: bool,
 }
 
 /// Resolves escapes. A backslash that escapes nothing stays as it is; a lone surrogate becomes U+FFFD.
-pub(super) fn unescape(raw: Raw<'_>, out: &mut Vec<u8>) -> Oddities {
+pub(super) fn unescape(raw: RawString<'_>, out: &mut Vec<u8>) -> StringFaults {
     out.clear();
-    let mut oddities = Oddities::default();
+    let mut oddities = StringFaults::default();
     let mut bytes = raw.bytes;
     while let Some(at) = memchr::memchr(b'\\', bytes) {
         out.extend_from_slice(&bytes[..at]);
@@ -65,7 +65,7 @@ mod tests {
 
     fn text(raw: &str) -> (String, bool) {
         let mut out = Vec::new();
-        let odd = unescape(Raw { bytes: raw.as_bytes(), escaped: true }, &mut out);
+        let odd = unescape(RawString { bytes: raw.as_bytes(), escaped: true }, &mut out);
         (String::from_utf8(out).unwrap(), odd.bad_escape)
     }
 

@@ -6,32 +6,47 @@ use std::io::{self, Write};
 
 use stepscope_model::{Attr, CounterRow, Decimal, Domain, FlowSide, LaneKey, Ns, PointKind, Tag, Trace, Value};
 
-use crate::kineto::{EVENT_MEMBER_PREFIX, OVERLOAD};
+use crate::kineto::{EVENT_MEMBER_PREFIX, OVERLOAD_KEY};
 
 /// Writes the trace; slices lane by lane, then points, counters and allocations, then arrows.
 pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {
+    write_chrome_with(trace, |_, _| Ok(()), out)
+}
+
+/// As [`write_chrome`], with more events before the trace's own.
+pub fn write_chrome_with<W: Write>(
+    trace: &Trace,
+    more: impl FnOnce(&mut bool, &mut W) -> io::Result<()>,
+    out: &mut W,
+) -> io::Result<()> {
     out.write_all(b"{\n")?;
     for (key, text) in &trace.meta().extra {
-        write_text(out, key)?;
-        // Text that was cut or broken in the file is passed on as a string, so that the copy is valid JSON.
-        match serde_json::from_str::<&serde_json::value::RawValue>(text) {
-            Ok(_) => writeln!(out, ": {text},")?,
-            Err(_) => {
-                out.write_all(b": ")?;
-                write_text(out, text)?;
-                out.write_all(b",\n")?;
-            }
-        }
+        write_entry(key, text, out)?;
     }
     out.write_all(b"\"traceEvents\": [")?;
     let mut first = true;
+    more(&mut first, out)?;
     write_names(trace, &mut first, out)?;
     write_events(trace, &mut first, out)?;
     out.write_all(b"\n]\n}\n")
 }
 
+/// Writes a top-level entry, whose text is JSON, and the comma behind it.
+pub(crate) fn write_entry(key: &str, text: &str, out: &mut impl Write) -> io::Result<()> {
+    write_text(out, key)?;
+    // Text that was cut or broken in the file is passed on as a string, so that the copy is valid JSON.
+    match serde_json::from_str::<&serde_json::value::RawValue>(text) {
+        Ok(_) => writeln!(out, ": {text},"),
+        Err(_) => {
+            out.write_all(b": ")?;
+            write_text(out, text)?;
+            out.write_all(b",\n")
+        }
+    }
+}
+
 /// The names of processes and threads, where the file had no events for them.
-fn write_names(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
+pub(crate) fn write_names(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
     let points = trace.points();
     if points.ids().any(|id| points.kind(id) == PointKind::Metadata) {
         return Ok(());
@@ -52,6 +67,16 @@ fn write_names(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Res
 /// Writes the events alone, with commas between them. `first` says whether none stands before; afterwards, whether still
 /// none does.
 pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
+    write_events_at(trace, Ns::ZERO, first, out)
+}
+
+/// As [`write_events`], each as much later.
+pub(crate) fn write_events_at(
+    trace: &Trace,
+    later: Ns,
+    first: &mut bool,
+    out: &mut impl Write,
+) -> io::Result<()> {
     let slices = trace.slices();
     for id in slices.ids() {
         let name = match trace.args(id).value(Attr::Overload) {
@@ -60,7 +85,7 @@ pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io
         };
         open(out, first, b'X', trace.category(slices.cat(id)), &name)?;
         let lane = trace.lanes().get(slices.lane(id)).key;
-        place(trace, out, lane, slices.start(id))?;
+        place(trace, out, lane, slices.start(id) + later)?;
         out.write_all(b", \"dur\": ")?;
         write_micros(out, slices.dur(id))?;
         write_args(out, trace.args(id).iter())?;
@@ -74,14 +99,14 @@ pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io
             trace.category(points.cat(id)),
             trace.text(points.name(id)),
         )?;
-        place(trace, out, trace.lanes().get(points.lane(id)).key, points.at(id))?;
+        place(trace, out, trace.lanes().get(points.lane(id)).key, points.at(id) + later)?;
         write_args(out, trace.point_args(id).iter())?;
     }
-    write_counters(trace, first, out)?;
+    write_counters(trace, later, first, out)?;
     let allocations = trace.allocations();
     for id in allocations.ids() {
         open(out, first, b'i', trace.category(allocations.cat(id)), trace.text(allocations.name()))?;
-        place(trace, out, trace.lanes().get(allocations.lane(id)).key, allocations.at(id))?;
+        place(trace, out, trace.lanes().get(allocations.lane(id)).key, allocations.at(id) + later)?;
         write_args(out, trace.allocation_args(id).iter())?;
     }
     for flow in trace.flows().iter() {
@@ -91,7 +116,7 @@ pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io
             FlowSide::Finish => b'f',
         };
         open(out, first, phase, trace.category(flow.cat), trace.text(flow.name))?;
-        place(trace, out, trace.lanes().get(flow.lane).key, flow.at)?;
+        place(trace, out, trace.lanes().get(flow.lane).key, flow.at + later)?;
         write!(out, ", \"id\": {}", flow.id)?;
         out.write_all(if flow.side == FlowSide::Finish { b", \"bp\": \"e\"}" } else { b"}" })?;
     }
@@ -99,7 +124,7 @@ pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io
 }
 
 /// Counters, the values of one event together again.
-fn write_counters(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
+fn write_counters(trace: &Trace, later: Ns, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
     let counters = trace.counters();
     let mut rows = counters.rows().peekable();
     let mut values: Vec<(&str, Value<'_>)> = Vec::new();
@@ -115,7 +140,7 @@ fn write_counters(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::
             values.push((trace.text(counters.series()[next.series.index()].part), value(next)));
         }
         open(out, first, b'C', trace.category(series.cat), trace.text(series.name))?;
-        place(trace, out, trace.lanes().get(series.lane).key, row.at)?;
+        place(trace, out, trace.lanes().get(series.lane).key, row.at + later)?;
         write_args(out, values.iter().copied())?;
     }
     Ok(())
@@ -170,7 +195,7 @@ fn write_args<'a>(
     args: impl Iterator<Item = (&'a str, Value<'a>)> + Clone,
 ) -> io::Result<()> {
     // The overload went back into the name.
-    let args = || args.clone().filter(|&(key, value)| !(key == OVERLOAD && matches!(value, Value::Str(_))));
+    let args = || args.clone().filter(|&(key, value)| !(key == OVERLOAD_KEY && matches!(value, Value::Str(_))));
     for (key, value) in args() {
         if let Some(member) = member_name(key, value) {
             out.write_all(b", ")?;

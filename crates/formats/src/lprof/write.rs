@@ -5,13 +5,13 @@ use std::io::{self, Write};
 use stepscope_model::Profile;
 
 /// `line_profiler.line_profiler.LineStats.__new__(LineStats)`, and a dict of its attributes that begins with `timings`.
-const BEGIN: &[u8] = b"\x80\x02cline_profiler.line_profiler\nLineStats\n)\x81}(X\x07\0\0\0timings}(";
+const PICKLE_BEGIN: &[u8] = b"\x80\x02cline_profiler.line_profiler\nLineStats\n)\x81}(X\x07\0\0\0timings}(";
 /// The other attribute; then the object's state is set, and that is all.
-const END: &[u8] = b"uX\x04\0\0\0unitG\x3e\x11\x2e\x0b\xe8\x26\xd6\x95ub.";
+const PICKLE_END: &[u8] = b"uX\x04\0\0\0unitG\x3e\x11\x2e\x0b\xe8\x26\xd6\x95ub.";
 
 /// Writes the lines of all functions, with times in nanoseconds.
 pub fn write_lprof(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
-    out.write_all(BEGIN)?;
+    out.write_all(PICKLE_BEGIN)?;
     for lines in profile.lines.chunk_by(|a, b| a.function == b.function) {
         let function = profile.stacks.get(lines[0].function);
         text(profile.stacks.text(function.file), out)?;
@@ -26,7 +26,7 @@ pub fn write_lprof(profile: &Profile, out: &mut impl Write) -> io::Result<()> {
         }
         out.write_all(b"e")?;
     }
-    out.write_all(END)
+    out.write_all(PICKLE_END)
 }
 
 fn text(text: &str, out: &mut impl Write) -> io::Result<()> {

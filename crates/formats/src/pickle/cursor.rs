@@ -3,25 +3,25 @@
 use super::Why;
 
 /// Why an instruction did not happen.
-pub(super) enum Halt {
+pub(super) enum Interruption {
     /// The bytes at hand end in the middle of it.
     Short,
     Why(Why),
 }
 
-impl From<&'static str> for Halt {
-    fn from(why: &'static str) -> Halt {
-        Halt::Why(why.into())
+impl From<&'static str> for Interruption {
+    fn from(why: &'static str) -> Interruption {
+        Interruption::Why(why.into())
     }
 }
 
-impl From<String> for Halt {
-    fn from(why: String) -> Halt {
-        Halt::Why(why.into())
+impl From<String> for Interruption {
+    fn from(why: String) -> Interruption {
+        Interruption::Why(why.into())
     }
 }
 
-pub(super) type Done<T> = Result<T, Halt>;
+pub(super) type PickleResult<T> = Result<T, Interruption>;
 
 /// Names and numbers in lines are not longer: a line without an end would be looked through with every piece of a file.
 const LONGEST_LINE: usize = 64 << 10;
@@ -33,34 +33,38 @@ pub(super) struct Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     #[inline]
-    pub(super) fn byte(&mut self) -> Done<u8> {
-        let byte = *self.bytes.get(self.at).ok_or(Halt::Short)?;
+    pub(super) fn byte(&mut self) -> PickleResult<u8> {
+        let byte = *self.bytes.get(self.at).ok_or(Interruption::Short)?;
         self.at += 1;
         Ok(byte)
     }
 
     #[inline]
-    pub(super) fn take(&mut self, length: usize) -> Done<&'a [u8]> {
-        let end = self.at.checked_add(length).ok_or(Halt::Short)?;
-        let bytes = self.bytes.get(self.at..end).ok_or(Halt::Short)?;
+    pub(super) fn take(&mut self, length: usize) -> PickleResult<&'a [u8]> {
+        let end = self.at.checked_add(length).ok_or(Interruption::Short)?;
+        let bytes = self.bytes.get(self.at..end).ok_or(Interruption::Short)?;
         self.at = end;
         Ok(bytes)
     }
 
     #[inline]
-    pub(super) fn array<const N: usize>(&mut self) -> Done<[u8; N]> {
-        self.take(N)?.try_into().map_err(|_| Halt::Short)
+    pub(super) fn array<const N: usize>(&mut self) -> PickleResult<[u8; N]> {
+        self.take(N)?.try_into().map_err(|_| Interruption::Short)
     }
 
-    pub(super) fn length4(&mut self) -> Done<usize> {
+    pub(super) fn length4(&mut self) -> PickleResult<usize> {
         usize::try_from(i32::from_le_bytes(self.array()?)).map_err(|_| "a length is negative".into())
     }
 
     /// A text up to the end of its line.
-    pub(super) fn line(&mut self) -> Done<&'a [u8]> {
+    pub(super) fn line(&mut self) -> PickleResult<&'a [u8]> {
         let rest = &self.bytes[self.at..];
         let Some(length) = memchr::memchr(b'\n', &rest[..rest.len().min(LONGEST_LINE)]) else {
-            return Err(if rest.len() < LONGEST_LINE { Halt::Short } else { "a line does not end".into() });
+            return Err(if rest.len() < LONGEST_LINE {
+                Interruption::Short
+            } else {
+                "a line does not end".into()
+            });
         };
         self.at += length + 1;
         Ok(&rest[..length])

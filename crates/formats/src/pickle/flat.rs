@@ -8,7 +8,7 @@
 use super::cursor::long;
 use super::machine::Machine;
 use super::memo::{UNKNOWN, small, text};
-use super::{Body, Take, Value};
+use super::{Collector, ListContent, Value};
 
 /// The bytes at a place.
 #[inline]
@@ -16,7 +16,7 @@ fn bytes<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
     bytes.get(at..at + N)?.try_into().ok()
 }
 
-impl<T: Take> Machine<'_, T> {
+impl<T: Collector> Machine<'_, T> {
     /// Reads a dictionary that begins right before a place: where it ends, if that is known and the reader took it.
     #[inline]
     pub(super) fn flat(&mut self, from: &[u8], mut at: usize) -> Option<usize> {
@@ -30,7 +30,7 @@ impl<T: Take> Machine<'_, T> {
             return None;
         }
         at += 1;
-        self.taker.begin();
+        self.collector.begin();
         loop {
             let key;
             (key, at) = match *from.get(at)? {
@@ -38,10 +38,10 @@ impl<T: Take> Machine<'_, T> {
                 b'u' => break,
                 _ => self.other_key(from, at)?,
             };
-            let key = self.taker.key(&self.pickle, key);
+            let key = self.collector.key(&self.pickle, key);
             at = self.flat_value(from, at, key)?;
         }
-        let value = self.taker.end(&self.pickle)?;
+        let value = self.collector.end(&self.pickle)?;
         if remembered {
             // A number that is too large is rare enough to be left out of what can be referred to.
             self.fresh[0] = small(value).unwrap_or(UNKNOWN);
@@ -86,14 +86,14 @@ impl<T: Take> Machine<'_, T> {
                     _ => (self.held(u32::from_le_bytes(bytes(from, at + 1)?))?, at + 5),
                 };
                 match text(held) {
-                    Some(text) => self.taker.text(key, text),
-                    None => self.taker.other(key, self.memo.value(held)?),
+                    Some(text) => self.collector.text(key, text),
+                    None => self.collector.other(key, self.memo.value(held)?),
                 }
                 return Some(end);
             }
             0x8c | b'X' => {
                 let (text, end) = self.flat_text(from, at)?;
-                self.taker.text(key, text);
+                self.collector.text(key, text);
                 return Some(end);
             }
             code => {
@@ -104,11 +104,11 @@ impl<T: Take> Machine<'_, T> {
                     0x88 => (Value::True, at + 1),
                     _ => return None,
                 };
-                self.taker.other(key, value);
+                self.collector.other(key, value);
                 return Some(end);
             }
         };
-        self.taker.int(key, number);
+        self.collector.int(key, number);
         Some(end)
     }
 
@@ -156,8 +156,8 @@ impl<T: Take> Machine<'_, T> {
             at = end + 1;
         }
         let body = match self.parts.is_empty() {
-            true => Body::Empty,
-            false => Body::Taken(self.taker.list(&self.parts)?),
+            true => ListContent::Empty,
+            false => ListContent::Taken(self.collector.list(&self.parts)?),
         };
         self.pickle.lists.push(body);
         Some((value, at))

@@ -1,17 +1,17 @@
 //! The machine: one instruction after the other, a stack, and what the file refers back to.
 
-use super::cursor::{Cursor, Done, Halt, long};
+use super::cursor::{Cursor, Interruption, PickleResult, long};
 use super::memo::{Memo, small};
-use super::{Body, Input, Object, Pickle, Stop, Take, Value};
+use super::{Collector, Input, ListContent, Object, Pickle, Stop, Value};
 
-const SHORT: &str = "it ends too early";
-const EMPTY: &str = "it takes more values than it made";
-const KIND: &str = "it adds to something that holds nothing";
-const FULL: &str = "it has more than four billion values";
+const ENDS_EARLY: &str = "it ends too early";
+const STACK_EMPTY: &str = "it takes more values than it made";
+const NO_CONTAINER: &str = "it adds to something that holds nothing";
+const TOO_MANY_VALUES: &str = "it has more than four billion values";
 
 pub(super) struct Machine<'t, T> {
     pub(super) pickle: Pickle,
-    pub(super) taker: &'t mut T,
+    pub(super) collector: &'t mut T,
     pub(super) stack: Vec<Value>,
     marks: Vec<usize>,
     pub(super) memo: Memo,
@@ -23,11 +23,11 @@ pub(super) struct Machine<'t, T> {
     pub(super) parts: Vec<u32>,
 }
 
-impl<'t, T: Take> Machine<'t, T> {
-    pub(super) fn new(taker: &'t mut T) -> Machine<'t, T> {
+impl<'t, T: Collector> Machine<'t, T> {
+    pub(super) fn new(collector: &'t mut T) -> Machine<'t, T> {
         Machine {
             pickle: Pickle::default(),
-            taker,
+            collector,
             stack: Vec::new(),
             marks: Vec::new(),
             memo: Memo::default(),
@@ -47,11 +47,11 @@ impl<'t, T: Take> Machine<'t, T> {
                     input.advance(used);
                     return Ok(());
                 }
-                Err(Halt::Why(why)) => return Err(Stop::Why(why)),
-                Err(Halt::Short) => {
+                Err(Interruption::Why(why)) => return Err(Stop::Why(why)),
+                Err(Interruption::Short) => {
                     let used = cursor.at;
                     if !input.advance(used) {
-                        return Err(Stop::Why(SHORT.into()));
+                        return Err(Stop::Why(ENDS_EARLY.into()));
                     }
                 }
             }
@@ -74,11 +74,11 @@ impl<'t, T: Take> Machine<'t, T> {
     }
 
     /// Goes through the bytes at hand. If they end in the middle of an instruction, the cursor is where it begins.
-    fn run(&mut self, cursor: &mut Cursor<'_>) -> Done<()> {
+    fn run(&mut self, cursor: &mut Cursor<'_>) -> PickleResult<()> {
         loop {
             let from = cursor.at;
             let code = cursor.byte()?;
-            if T::DICTS
+            if T::COLLECTS_DICTS
                 && code == b'}'
                 && let Some(end) = self.flat(cursor.bytes, cursor.at)
             {
@@ -113,7 +113,7 @@ impl<'t, T: Take> Machine<'t, T> {
         self.pickle.root = self.stack.first().copied();
     }
 
-    fn step(&mut self, code: u8, from: &mut Cursor<'_>) -> Done<()> {
+    fn step(&mut self, code: u8, from: &mut Cursor<'_>) -> PickleResult<()> {
         match code {
             0x80 => from.take(1).map(drop),
             0x95 => from.take(8).map(drop),
@@ -128,7 +128,7 @@ impl<'t, T: Take> Machine<'t, T> {
                 Ok(())
             }
             b'2' => {
-                let top = *self.stack.last().ok_or(EMPTY)?;
+                let top = *self.stack.last().ok_or(STACK_EMPTY)?;
                 self.push(top)
             }
             b'N' | 0x89 => self.push(Value::Nothing),
@@ -163,14 +163,14 @@ impl<'t, T: Take> Machine<'t, T> {
                 self.push_text(from.take(length)?)
             }
             0x8d | 0x8e | 0x96 => {
-                let length = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(|_| SHORT)?;
+                let length = usize::try_from(u64::from_le_bytes(from.array()?)).map_err(|_| ENDS_EARLY)?;
                 self.push_text(from.take(length)?)
             }
             b']' | 0x8f | b')' => self.push_list(self.stack.len()),
             b'}' => self.push_dict(self.stack.len()),
             0x85..=0x87 => {
                 let count = usize::from(code - 0x84);
-                self.push_list(self.stack.len().checked_sub(count).ok_or(EMPTY)?)
+                self.push_list(self.stack.len().checked_sub(count).ok_or(STACK_EMPTY)?)
             }
             b't' | b'l' | 0x91 => {
                 let mark = self.mark()?;
@@ -181,7 +181,7 @@ impl<'t, T: Take> Machine<'t, T> {
                 self.push_dict(mark)
             }
             b'a' => {
-                let last = self.stack.len().checked_sub(1).ok_or(EMPTY)?;
+                let last = self.stack.len().checked_sub(1).ok_or(STACK_EMPTY)?;
                 self.above_mark(last)?;
                 self.extend(last)
             }
@@ -190,7 +190,7 @@ impl<'t, T: Take> Machine<'t, T> {
                 self.extend(mark)
             }
             b's' => {
-                let key = self.stack.len().checked_sub(2).ok_or(EMPTY)?;
+                let key = self.stack.len().checked_sub(2).ok_or(STACK_EMPTY)?;
                 self.above_mark(key)?;
                 self.extend_dict(key)
             }
@@ -230,8 +230,8 @@ impl<'t, T: Take> Machine<'t, T> {
             }
             b'b' => {
                 let given = self.pop()?;
-                let Value::Object(object) = *self.stack.last().ok_or(EMPTY)? else {
-                    return Err("something that is no object gets a state".into());
+                let Value::Object(object) = *self.stack.last().ok_or(STACK_EMPTY)? else {
+                    return Err("a state for something that is not an object".into());
                 };
                 self.pickle.objects[object as usize].state = given;
                 Ok(())
@@ -240,25 +240,25 @@ impl<'t, T: Take> Machine<'t, T> {
         }
     }
 
-    fn push(&mut self, value: Value) -> Done<()> {
+    fn push(&mut self, value: Value) -> PickleResult<()> {
         self.stack.push(value);
         Ok(())
     }
 
-    pub(super) fn text(&mut self, text: &[u8]) -> Done<u32> {
-        self.pickle.texts.add(text).ok_or(FULL.into())
+    pub(super) fn text(&mut self, text: &[u8]) -> PickleResult<u32> {
+        self.pickle.texts.add(text).ok_or(TOO_MANY_VALUES.into())
     }
 
-    fn push_text(&mut self, text: &[u8]) -> Done<()> {
+    fn push_text(&mut self, text: &[u8]) -> PickleResult<()> {
         let text = self.text(text)?;
         self.push(Value::Text(text))
     }
 
     /// Makes a list of what lies on the stack from a place on.
-    fn push_list(&mut self, from: usize) -> Done<()> {
+    fn push_list(&mut self, from: usize) -> PickleResult<()> {
         self.above_mark(from)?;
         let list = number(self.pickle.lists.len())?;
-        self.pickle.lists.push(Body::Empty);
+        self.pickle.lists.push(ListContent::Empty);
         if from < self.stack.len() {
             self.fill(list, from)?;
         }
@@ -266,21 +266,21 @@ impl<'t, T: Take> Machine<'t, T> {
         self.push(Value::List(list))
     }
 
-    fn push_dict(&mut self, from: usize) -> Done<()> {
+    fn push_dict(&mut self, from: usize) -> PickleResult<()> {
         let dict = number(self.pickle.dicts.len())?;
         self.pickle.held += self.stack.len() - from;
         self.pickle.dicts.push(self.stack.drain(from..).collect());
         self.push(Value::Dict(dict))
     }
 
-    fn push_object(&mut self, class: Value) -> Done<()> {
+    fn push_object(&mut self, class: Value) -> PickleResult<()> {
         let object = number(self.pickle.objects.len())?;
         self.pickle.objects.push(Object { class, state: Value::Nothing });
         self.push(Value::Object(object))
     }
 
-    fn push_class(&mut self, module: u32, name: u32) -> Done<()> {
-        if !T::CLASSES {
+    fn push_class(&mut self, module: u32, name: u32) -> PickleResult<()> {
+        if !T::ALLOWS_CLASSES {
             let (module, name) = (self.pickle.text_at(module), self.pickle.text_at(name));
             return Err(
                 format!("it asks for {module}.{name}, and data needs no classes and no functions").into()
@@ -292,29 +292,29 @@ impl<'t, T: Take> Machine<'t, T> {
     }
 
     /// What lies below a mark is not to be taken before the mark is.
-    fn above_mark(&self, from: usize) -> Done<()> {
+    fn above_mark(&self, from: usize) -> PickleResult<()> {
         match self.marks.last() {
-            Some(&mark) if from < mark => Err(EMPTY.into()),
+            Some(&mark) if from < mark => Err(STACK_EMPTY.into()),
             _ => Ok(()),
         }
     }
 
-    fn pop(&mut self) -> Done<Value> {
-        let last = self.stack.len().checked_sub(1).ok_or(EMPTY)?;
+    fn pop(&mut self) -> PickleResult<Value> {
+        let last = self.stack.len().checked_sub(1).ok_or(STACK_EMPTY)?;
         self.above_mark(last)?;
-        self.stack.pop().ok_or(EMPTY.into())
+        self.stack.pop().ok_or(STACK_EMPTY.into())
     }
 
     /// The place of what lies above the last mark.
-    fn mark(&mut self) -> Done<usize> {
+    fn mark(&mut self) -> PickleResult<usize> {
         let mark = self.marks.pop().ok_or("a mark is missing")?;
         Ok(mark.min(self.stack.len()))
     }
 
     /// Adds what lies on the stack from a place on to the list below it.
-    fn extend(&mut self, from: usize) -> Done<()> {
-        let below = from.checked_sub(1).ok_or(EMPTY)?;
-        let Value::List(list) = self.stack[below] else { return Err(KIND.into()) };
+    fn extend(&mut self, from: usize) -> PickleResult<()> {
+        let below = from.checked_sub(1).ok_or(STACK_EMPTY)?;
+        let Value::List(list) = self.stack[below] else { return Err(NO_CONTAINER.into()) };
         if from < self.stack.len() {
             self.fill(list, from)?;
         }
@@ -322,27 +322,27 @@ impl<'t, T: Take> Machine<'t, T> {
         Ok(())
     }
 
-    fn fill(&mut self, list: u32, from: usize) -> Done<()> {
+    fn fill(&mut self, list: u32, from: usize) -> PickleResult<()> {
         let items = &self.stack[from..];
         let elements = match self.pickle.lists[list as usize] {
-            Body::Values(at) => at,
+            ListContent::Values(at) => at,
             body => {
-                if matches!(body, Body::Empty)
-                    && let Some(taken) = take_list(self.taker, &mut self.parts, items)
+                if matches!(body, ListContent::Empty)
+                    && let Some(taken) = take_list(self.collector, &mut self.parts, items)
                 {
-                    self.pickle.lists[list as usize] = Body::Taken(taken);
+                    self.pickle.lists[list as usize] = ListContent::Taken(taken);
                     return Ok(());
                 }
                 let before = match body {
-                    Body::Taken(taken) => {
-                        self.taker.parts(taken).iter().map(|&part| Value::Part(part)).collect()
+                    ListContent::Taken(taken) => {
+                        self.collector.parts(taken).iter().map(|&part| Value::Part(part)).collect()
                     }
                     _ => Vec::new(),
                 };
                 let at = number(self.pickle.elements.len())?;
                 self.pickle.held += before.len();
                 self.pickle.elements.push(before);
-                self.pickle.lists[list as usize] = Body::Values(at);
+                self.pickle.lists[list as usize] = ListContent::Values(at);
                 at
             }
         };
@@ -364,8 +364,8 @@ impl<'t, T: Take> Machine<'t, T> {
     }
 
     /// Adds the keys and values on the stack from a place on to the dictionary below them.
-    fn extend_dict(&mut self, from: usize) -> Done<()> {
-        let below = from.checked_sub(1).ok_or(EMPTY)?;
+    fn extend_dict(&mut self, from: usize) -> PickleResult<()> {
+        let below = from.checked_sub(1).ok_or(STACK_EMPTY)?;
         let items = &self.stack[from..];
         if !items.len().is_multiple_of(2) {
             return Err("a key has no value".into());
@@ -373,10 +373,10 @@ impl<'t, T: Take> Machine<'t, T> {
         match self.stack[below] {
             Value::Dict(dict) => {
                 let held = &self.pickle.dicts[dict as usize];
-                if T::DICTS
+                if T::COLLECTS_DICTS
                     && held.is_empty()
                     && !items.is_empty()
-                    && let Some(taken) = take_dict(self.taker, &self.pickle, items)
+                    && let Some(taken) = take_dict(self.collector, &self.pickle, items)
                 {
                     self.stack.truncate(from);
                     return self.replace_last(dict, taken);
@@ -386,7 +386,7 @@ impl<'t, T: Take> Machine<'t, T> {
             }
             // Dictionaries of a class of their own, such as an ordered one: their entries are their state.
             Value::Object(_) => {}
-            _ => return Err(KIND.into()),
+            _ => return Err(NO_CONTAINER.into()),
         }
         self.stack.truncate(from);
         Ok(())
@@ -394,7 +394,7 @@ impl<'t, T: Take> Machine<'t, T> {
 
     /// Puts a value in the place of a dictionary on top of the stack, also where the file refers back to it: it did so
     /// right after it made the dictionary, before what is in it. What is left of the dictionary is an empty one.
-    fn replace_last(&mut self, dict: u32, value: Value) -> Done<()> {
+    fn replace_last(&mut self, dict: u32, value: Value) -> PickleResult<()> {
         if let Some(last) = self.stack.last_mut() {
             *last = value;
         }
@@ -407,9 +407,9 @@ impl<'t, T: Take> Machine<'t, T> {
         Ok(())
     }
 
-    fn remember(&mut self, number: u64) -> Done<()> {
-        let value = *self.stack.last().ok_or(EMPTY)?;
-        if let (true, Value::Dict(dict), Ok(at)) = (T::DICTS, value, u32::try_from(number)) {
+    fn remember(&mut self, number: u64) -> PickleResult<()> {
+        let value = *self.stack.last().ok_or(STACK_EMPTY)?;
+        if let (true, Value::Dict(dict), Ok(at)) = (T::COLLECTS_DICTS, value, u32::try_from(number)) {
             self.remembered.resize(self.pickle.dicts.len(), u32::MAX);
             self.remembered[dict as usize] = at;
         }
@@ -418,41 +418,41 @@ impl<'t, T: Take> Machine<'t, T> {
     }
 }
 
-fn memo_number(code: u8, from: &mut Cursor<'_>) -> Done<u64> {
+fn memo_number(code: u8, from: &mut Cursor<'_>) -> PickleResult<u64> {
     Ok(match code {
         b'h' | b'q' => from.byte()?.into(),
         b'j' | b'r' => u32::from_le_bytes(from.array()?).into(),
         _ => {
-            let text = std::str::from_utf8(from.line()?).map_err(|_| "a number is no number")?;
-            text.trim().parse().map_err(|_| "a number is no number")?
+            let text = std::str::from_utf8(from.line()?).map_err(|_| "a number is not readable")?;
+            text.trim().parse().map_err(|_| "a number is not readable")?
         }
     })
 }
 
-fn take_dict<T: Take>(taker: &mut T, pickle: &Pickle, items: &[Value]) -> Option<Value> {
-    taker.begin();
+fn take_dict<T: Collector>(collector: &mut T, pickle: &Pickle, items: &[Value]) -> Option<Value> {
+    collector.begin();
     for pair in items.chunks_exact(2) {
         let Value::Text(key) = pair[0] else { return None };
-        let key = taker.key(pickle, key);
+        let key = collector.key(pickle, key);
         match pair[1] {
-            Value::Int(number) => taker.int(key, number),
-            Value::Text(text) => taker.text(key, text),
-            other => taker.other(key, other),
+            Value::Int(number) => collector.int(key, number),
+            Value::Text(text) => collector.text(key, text),
+            other => collector.other(key, other),
         }
     }
-    taker.end(pickle)
+    collector.end(pickle)
 }
 
-fn take_list<T: Take>(taker: &mut T, parts: &mut Vec<u32>, items: &[Value]) -> Option<u32> {
+fn take_list<T: Collector>(collector: &mut T, parts: &mut Vec<u32>, items: &[Value]) -> Option<u32> {
     parts.clear();
     for item in items {
         let Value::Part(part) = item else { return None };
         parts.push(*part);
     }
-    taker.list(parts)
+    collector.list(parts)
 }
 
 /// A place in a table.
-pub(super) fn number(length: usize) -> Done<u32> {
-    u32::try_from(length).map_err(|_| FULL.into())
+pub(super) fn number(length: usize) -> PickleResult<u32> {
+    u32::try_from(length).map_err(|_| TOO_MANY_VALUES.into())
 }

@@ -8,17 +8,17 @@ pub(super) struct Texts {
     /// Where each ends; it begins where the one before ends.
     ends: Vec<u64>,
     /// By hash, the number after that of a short text that was seen lately.
-    recent: Box<[u32; RECENT]>,
+    recent: Box<[u32; RECENT_COUNT]>,
 }
 
-const RECENT: usize = 1 << RECENT_BITS;
+const RECENT_COUNT: usize = 1 << RECENT_BITS;
 const RECENT_BITS: u32 = 12;
 /// Longer texts are not looked for.
-const SHORT: usize = 64;
+const MAX_SHORT_BYTES: usize = 64;
 
 impl Default for Texts {
     fn default() -> Texts {
-        Texts { bytes: Vec::new(), ends: Vec::new(), recent: Box::new([0; RECENT]) }
+        Texts { bytes: Vec::new(), ends: Vec::new(), recent: Box::new([0; RECENT_COUNT]) }
     }
 }
 
@@ -26,7 +26,7 @@ impl Texts {
     /// The number of a text; none where there is no number left.
     #[inline]
     pub(super) fn add(&mut self, text: &[u8]) -> Option<u32> {
-        if text.len() > SHORT {
+        if text.len() > MAX_SHORT_BYTES {
             return self.push(text);
         }
         let slot = slot(text);

@@ -13,7 +13,7 @@ use crate::error::ReadError;
 use crate::reader::whole;
 use stepscope_ground::protobuf::{Field, Fields, numbers};
 
-const WHAT: &str = "pprof profile";
+const FORMAT_NAME: &str = "pprof profile";
 /// Frames of all stacks together for each byte of the file; real files have few.
 const FRAMES_PER_BYTE: usize = 16;
 /// Frames that any file may have.
@@ -44,9 +44,12 @@ struct Tables<'a> {
 }
 
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
-    whole(&mut text, WHAT, name, options)?;
-    let damaged =
-        |why: &str| ReadError::Damaged { what: WHAT.to_owned(), why: why.to_owned(), path: name.to_owned() };
+    whole(&mut text, FORMAT_NAME, name, options)?;
+    let damaged = |why: &str| ReadError::Damaged {
+        what: FORMAT_NAME.to_owned(),
+        why: why.to_owned(),
+        path: name.to_owned(),
+    };
     let tables = tables(text.window()).map_err(damaged)?;
     let frames = text.window().len().saturating_mul(FRAMES_PER_BYTE).max(ANY_FRAMES);
     let mut profile = profile(&tables, frames, options).map_err(damaged)?;

@@ -10,11 +10,11 @@ use crate::error::ReadError;
 use crate::marshal::{Marshal, ValueId};
 use crate::reader::whole;
 
-const WHAT: &str = "pstats file";
+const FORMAT_NAME: &str = "pstats file";
 /// The file of functions that are not Python's.
 pub(super) const NO_FILE: &str = "~";
 /// The key with which samplers mark that calls are samples.
-const SAMPLED: &str = "__sampled__";
+const SAMPLED_MARK: &str = "__sampled__";
 
 const BAD_ROW: &NoteKind =
     &NoteKind::new("bad-row", Severity::Lost, 60, "functions whose row is not one of pstats were set aside");
@@ -34,9 +34,12 @@ const CALLS_ARE_SAMPLES: &NoteKind = &NoteKind::new(
 );
 
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
-    whole(&mut text, WHAT, name, options)?;
-    let damaged =
-        |why: &str| ReadError::Damaged { what: WHAT.to_owned(), why: why.to_owned(), path: name.to_owned() };
+    whole(&mut text, FORMAT_NAME, name, options)?;
+    let damaged = |why: &str| ReadError::Damaged {
+        what: FORMAT_NAME.to_owned(),
+        why: why.to_owned(),
+        path: name.to_owned(),
+    };
     let marshal = Marshal::read(text.window()).map_err(damaged)?;
     let mut profile = Profile::new(vec![ValueKind { name: "time".to_owned(), unit: ValueUnit::Nanoseconds }]);
     profile.line_is = LineIs::Start;
@@ -73,7 +76,7 @@ fn is_mark(marshal: &Marshal<'_>, key: ValueId) -> bool {
         [only] => marshal.text(*only),
         _ => marshal.text(key),
     };
-    text.is_some_and(|text| text == SAMPLED)
+    text.is_some_and(|text| text == SAMPLED_MARK)
 }
 
 fn row(marshal: &Marshal<'_>, key: ValueId, value: ValueId, profile: &mut Profile) -> Option<CallRow> {

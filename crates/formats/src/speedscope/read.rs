@@ -24,13 +24,13 @@ struct File<'a> {
     name: Option<String>,
     exporter: Option<String>,
     #[serde(borrow)]
-    shared: Shared<'a>,
+    shared: SharedTables<'a>,
     #[serde(borrow)]
     profiles: &'a RawValue,
 }
 
 #[derive(Deserialize)]
-struct Shared<'a> {
+struct SharedTables<'a> {
     #[serde(borrow)]
     frames: &'a RawValue,
 }
@@ -70,9 +70,9 @@ struct FileEvent<'a> {
 }
 
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
-    const WHAT: &str = "speedscope profile";
-    whole(&mut text, WHAT, name, options)?;
-    let damaged = |why: String| ReadError::Damaged { what: WHAT.to_owned(), why, path: name.to_owned() };
+    const FORMAT_NAME: &str = "speedscope profile";
+    whole(&mut text, FORMAT_NAME, name, options)?;
+    let damaged = |why: String| ReadError::Damaged { what: FORMAT_NAME.to_owned(), why, path: name.to_owned() };
     let window = text.window();
     let window = window.strip_prefix(b"\xef\xbb\xbf").unwrap_or(window);
     let mut profile = document(window).map_err(|error| damaged(error.to_string()))?;
@@ -90,20 +90,20 @@ fn document(text: &[u8]) -> Result<Profile, serde_json::Error> {
             values.push(ValueKind { name: value_name(unit).to_owned(), unit });
         }
     })?;
-    let mut reading = Reading { profile: Profile::new(values), frames: Vec::new() };
-    reading.profile.name = file.name.unwrap_or_default();
+    let mut reader = SpeedscopeReader { profile: Profile::new(values), frames: Vec::new() };
+    reader.profile.name = file.name.unwrap_or_default();
     // Lines are where functions were, except in the files of this tool.
     if file.exporter.is_some_and(|exporter| exporter.starts_with("pyinstrument")) {
-        reading.profile.line_is = LineIs::Start;
+        reader.profile.line_is = LineIs::Start;
     }
-    elements(file.shared.frames, |frame: FileFrame<'_>| reading.frame(&frame))?;
+    elements(file.shared.frames, |frame: FileFrame<'_>| reader.frame(&frame))?;
     let mut result = Ok(());
     elements(file.profiles, |profile: FileProfile<'_>| {
         if result.is_ok() {
-            result = reading.part(&profile);
+            result = reader.part(&profile);
         }
     })?;
-    result.map(|()| reading.profile)
+    result.map(|()| reader.profile)
 }
 
 fn unit_of(profile: &FileProfile<'_>) -> (ValueUnit, i32) {
@@ -122,13 +122,13 @@ fn value_name(unit: ValueUnit) -> &'static str {
     }
 }
 
-struct Reading {
+struct SpeedscopeReader {
     profile: Profile,
     /// The frames by their number in the file.
     frames: Vec<FrameId>,
 }
 
-impl Reading {
+impl SpeedscopeReader {
     fn frame(&mut self, frame: &FileFrame<'_>) {
         let stacks = &mut self.profile.stacks;
         let line = frame.line.as_ref().and_then(Number::as_u64);
@@ -293,8 +293,8 @@ impl Reading {
 
 /// Hands over the elements of a list, one after the other.
 fn elements<'a, T: Deserialize<'a>>(list: &'a RawValue, each: impl FnMut(T)) -> Result<(), serde_json::Error> {
-    struct Each<T, F>(F, PhantomData<T>);
-    impl<'a, T: Deserialize<'a>, F: FnMut(T)> Visitor<'a> for Each<T, F> {
+    struct ElementVisitor<T, F>(F, PhantomData<T>);
+    impl<'a, T: Deserialize<'a>, F: FnMut(T)> Visitor<'a> for ElementVisitor<T, F> {
         type Value = ();
         fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             f.write_str("a list")
@@ -309,5 +309,5 @@ fn elements<'a, T: Deserialize<'a>>(list: &'a RawValue, each: impl FnMut(T)) -> 
             Ok(())
         }
     }
-    serde_json::Deserializer::from_str(list.get()).deserialize_any(Each(each, PhantomData))
+    serde_json::Deserializer::from_str(list.get()).deserialize_any(ElementVisitor(each, PhantomData))
 }

@@ -8,8 +8,7 @@ use super::SvgOptions;
 
 /// What a bar stands for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum What {
-    /// Everything.
+pub(super) enum BarKind {
     All,
     /// A thread, or what else the profile keeps apart.
     Part(usize),
@@ -20,7 +19,7 @@ pub(super) enum What {
 /// One bar: from where to where, in units of the value, and how deep.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Bar {
-    pub(super) what: What,
+    pub(super) what: BarKind,
     pub(super) depth: usize,
     pub(super) start: u64,
     pub(super) amount: u64,
@@ -42,7 +41,7 @@ pub(super) struct Layout {
 
 /// A node of the tree that stacks share.
 struct Node {
-    what: What,
+    what: BarKind,
     depth: usize,
     parent: usize,
     total: u64,
@@ -85,9 +84,9 @@ impl Layout {
 }
 
 /// What neighbors are ordered by.
-fn name(profile: &Profile, what: What) -> (String, What) {
+fn name(profile: &Profile, what: BarKind) -> (String, BarKind) {
     let text = match what {
-        What::Frame(frame) => profile.stacks.name(frame).to_owned(),
+        BarKind::Frame(frame) => profile.stacks.name(frame).to_owned(),
         _ => String::new(),
     };
     (text, what)
@@ -96,8 +95,8 @@ fn name(profile: &Profile, what: What) -> (String, What) {
 /// The stacks as a tree of functions: frames of one function at other lines are one.
 fn tree(profile: &Profile, value: usize, options: &SvgOptions) -> Vec<Node> {
     let mut nodes =
-        vec![Node { what: What::All, depth: 0, parent: 0, total: 0, before: 0, children: Vec::new() }];
-    let mut known: HashMap<(usize, What), usize> = HashMap::new();
+        vec![Node { what: BarKind::All, depth: 0, parent: 0, total: 0, before: 0, children: Vec::new() }];
+    let mut known: HashMap<(usize, BarKind), usize> = HashMap::new();
     let mut functions: HashMap<(StrId, StrId, u32), FrameId> = HashMap::new();
     let starts = profile.line_is == LineIs::Start;
     let one_of: Vec<FrameId> = profile
@@ -108,7 +107,7 @@ fn tree(profile: &Profile, value: usize, options: &SvgOptions) -> Vec<Node> {
             *functions.entry((frame.name, frame.file, line)).or_insert(id)
         })
         .collect();
-    let mut child = |nodes: &mut Vec<Node>, around: usize, what: What| {
+    let mut child = |nodes: &mut Vec<Node>, around: usize, what: BarKind| {
         let next = nodes.len();
         let at = *known.entry((around, what)).or_insert(next);
         if at == next {
@@ -132,13 +131,13 @@ fn tree(profile: &Profile, value: usize, options: &SvgOptions) -> Vec<Node> {
                         above.push((at, frame));
                         at = below;
                     }
-                    None if profile.parts.len() > 1 => break child(nodes, 0, What::Part(part)),
+                    None if profile.parts.len() > 1 => break child(nodes, 0, BarKind::Part(part)),
                     None => break 0,
                 }
             };
             for (stack, frame) in above.into_iter().rev() {
                 if nodes[node].depth < options.max_depth {
-                    node = child(nodes, node, What::Frame(one_of[frame.index()]));
+                    node = child(nodes, node, BarKind::Frame(one_of[frame.index()]));
                 }
                 places.insert((part, stack), node);
             }
@@ -186,10 +185,10 @@ mod tests {
         }
         let layout = Layout::new(&profile, 0, &SvgOptions::default());
         let bars: Vec<_> = layout.bars.iter().map(|bar| (bar.what, bar.depth, bar.start, bar.amount)).collect();
-        let frame = |at: usize| What::Frame(frames[at]);
+        let frame = |at: usize| BarKind::Frame(frames[at]);
         assert_eq!(
             bars,
-            [(What::All, 0, 0, 100), (frame(0), 1, 0, 100), (frame(1), 2, 0, 30), (frame(2), 2, 30, 60)]
+            [(BarKind::All, 0, 0, 100), (frame(0), 1, 0, 100), (frame(1), 2, 0, 30), (frame(2), 2, 30, 60)]
         );
         assert_eq!((layout.total, layout.depth, layout.left_out), (100, 2, 0));
         let few =
@@ -212,8 +211,8 @@ mod tests {
         }
         let layout = Layout::new(&profile, 0, &SvgOptions { before: Some(1), ..SvgOptions::default() });
         let bars: Vec<_> = layout.bars.iter().map(|bar| (bar.what, bar.amount, bar.before)).collect();
-        let frame = |at: usize| What::Frame(frames[at]);
-        assert_eq!(bars, [(What::All, 100, 100), (frame(0), 100, 100), (frame(2), 90, 0)]);
+        let frame = |at: usize| BarKind::Frame(frames[at]);
+        assert_eq!(bars, [(BarKind::All, 100, 100), (frame(0), 100, 100), (frame(2), 90, 0)]);
         assert_eq!((layout.before, layout.left_out), (100, 0));
         // Without a comparison they are not there at all.
         let alone = Layout::new(&profile, 0, &SvgOptions::default());

@@ -5,17 +5,17 @@ use std::io::{self, Write};
 
 use stepscope_model::{Profile, ValueUnit};
 
-use super::layout::{Layout, What};
+use super::layout::{BarKind, Layout};
 use super::{Bar, SvgOptions};
 
 /// Height of a bar, and of the lines above and below the picture.
-const ROW: usize = 18;
-const HEAD: usize = 44;
-const FOOT: usize = 30;
+const ROW_PX: usize = 18;
+const HEAD_PX: usize = 44;
+const FOOT_PX: usize = 30;
 /// Widest picture where nothing says how wide the window is.
-const WIDTH: usize = 1200;
+const WIDTH_PX: usize = 1200;
 /// Width of a letter: the font has one for all.
-const LETTER: f64 = 6.7;
+const LETTER_PX: f64 = 6.7;
 
 /// What the script does: places bars, zooms, searches.
 const SCRIPT: &str = include_str!("flame.js");
@@ -28,11 +28,11 @@ pub(super) fn write(
     options: &SvgOptions,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    let height = HEAD + (layout.depth + 1) * ROW + FOOT;
+    let height = HEAD_PX + (layout.depth + 1) * ROW_PX + FOOT_PX;
     writeln!(
         out,
         "<svg xmlns=\"http://www.w3.org/2000/svg\" id=\"flame\" width=\"100%\" height=\"{height}\" \
-         data-letter=\"{LETTER}\">"
+         data-letter=\"{LETTER_PX}\">"
     )?;
     writeln!(out, "<style>{STYLE}</style>")?;
     writeln!(out, "<rect class=\"page\" width=\"100%\" height=\"100%\"/>")?;
@@ -53,8 +53,8 @@ pub(super) fn write(
     )?;
     writeln!(
         out,
-        "<svg id=\"bars\" x=\"12\" y=\"{HEAD}\" width=\"100%\" height=\"{}\">",
-        (layout.depth + 1) * ROW
+        "<svg id=\"bars\" x=\"12\" y=\"{HEAD_PX}\" width=\"100%\" height=\"{}\">",
+        (layout.depth + 1) * ROW_PX
     )?;
     for bar in &layout.bars {
         draw(profile, layout, unit, bar, options.before.is_some(), out)?;
@@ -85,9 +85,9 @@ fn draw(
         let _ = write!(title, " ({:.2}% before)", before * 100.0);
         class = changed(share - before).to_owned();
     }
-    let y = bar.depth * ROW;
+    let y = bar.depth * ROW_PX;
     // What fits while nobody has placed it: the script knows the real width.
-    let room = ((share * WIDTH as f64 - 6.0) / LETTER).max(0.0) as usize;
+    let room = ((share * WIDTH_PX as f64 - 6.0) / LETTER_PX).max(0.0) as usize;
     writeln!(
         out,
         "<g class=\"{class}\" data-x=\"{start:.9}\" data-w=\"{share:.9}\" data-n=\"{}\"><title>{}</title>\
@@ -97,7 +97,7 @@ fn draw(
         escaped(&title),
         start * 100.0,
         share * 100.0,
-        ROW - 1,
+        ROW_PX - 1,
         start * 100.0,
         y + 13,
         escaped(&shortened(&name, room)),
@@ -118,10 +118,10 @@ fn changed(by: f64) -> &'static str {
 }
 
 /// A bar's name, its place and its color's class.
-fn described(profile: &Profile, what: What) -> (String, String, String) {
+fn described(profile: &Profile, what: BarKind) -> (String, String, String) {
     match what {
-        What::All => ("all".to_owned(), String::new(), "all".to_owned()),
-        What::Part(part) => {
+        BarKind::All => ("all".to_owned(), String::new(), "all".to_owned()),
+        BarKind::Part(part) => {
             let name = profile.parts.get(part).map_or("", String::as_str);
             (
                 if name.is_empty() { "(no thread)".to_owned() } else { name.to_owned() },
@@ -129,7 +129,7 @@ fn described(profile: &Profile, what: What) -> (String, String, String) {
                 "all".to_owned(),
             )
         }
-        What::Frame(id) => {
+        BarKind::Frame(id) => {
             let frame = profile.stacks.get(id);
             let (name, file) = (profile.stacks.text(frame.name), profile.stacks.text(frame.file));
             let class = format!("{} s{}", kind(name, file), shade(name));

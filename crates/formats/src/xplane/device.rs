@@ -2,12 +2,12 @@
 
 use stepscope_model::{ArgValue, Domain, Kind, LaneKey, NewSlice, Tag};
 
-use super::details::{self, Copy};
 use super::facts::Facts;
-use super::known::Known;
+use super::launch_texts::{self, Copy};
 use super::line::Line;
-use super::making::Making;
 use super::notes;
+use super::plane_names::PlaneNames;
+use super::trace_builder::XplaneBuilder;
 
 /// The vendor's word and the number of a device plane: `/device:GPU:0`.
 pub(super) fn device_number(plane: &str) -> Option<(&str, i64)> {
@@ -20,7 +20,7 @@ pub(super) fn device_number(plane: &str) -> Option<(&str, i64)> {
 
 /// What the events of a line are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum LineIs {
+enum LineKind {
     /// Work of the device.
     Work,
     /// Ranges over work that is on other lines.
@@ -29,7 +29,7 @@ enum LineIs {
     Overhead,
 }
 
-fn line_is(name: &str) -> LineIs {
+fn line_kind(name: &str) -> LineKind {
     const RANGES: [&str; 10] = [
         "Steps",
         "XLA Modules",
@@ -43,66 +43,71 @@ fn line_is(name: &str) -> LineIs {
         "Launch Stats",
     ];
     if name.starts_with("Stream #") {
-        LineIs::Work
+        LineKind::Work
     } else if name.contains("overhead") {
-        LineIs::Overhead
+        LineKind::Overhead
     } else if RANGES.iter().any(|range| name.starts_with(range)) || name.contains(" - from #") {
-        LineIs::Ranges
+        LineKind::Ranges
     } else {
-        LineIs::Work
+        LineKind::Work
     }
 }
 
 /// Takes in the lines of a device plane.
-pub(super) fn take(making: &mut Making<'_>, known: &mut Known<'_>, lines: Vec<Vec<u8>>, device: i64) {
+pub(super) fn read_lines(
+    out: &mut XplaneBuilder<'_>,
+    known: &mut PlaneNames<'_>,
+    lines: Vec<Vec<u8>>,
+    device: i64,
+) {
     for message in lines {
-        let line = making.line(&message);
+        let line = out.line(&message);
         if !line.events.is_empty() {
-            stream(making, known, &message, &line, device);
+            stream(out, known, &message, &line, device);
         }
     }
 }
 
-fn stream(making: &mut Making<'_>, known: &mut Known<'_>, message: &[u8], line: &Line, device: i64) {
-    let is = line_is(&line.name);
-    let domain = if is == LineIs::Overhead { Domain::Host } else { Domain::Device };
-    let lane = making.builder.lane(LaneKey { domain, process: Tag::Int(device), thread: Tag::Int(line.id) });
-    let name = making.builder.intern(&line.name);
-    making.builder.lane_mut(lane).thread_name = name;
-    if is == LineIs::Ranges {
-        making.builder.notes().add_count(notes::DERIVED_LINES, line.events.len() as u64);
+fn stream(out: &mut XplaneBuilder<'_>, known: &mut PlaneNames<'_>, message: &[u8], line: &Line, device: i64) {
+    let is = line_kind(&line.name);
+    let domain = if is == LineKind::Overhead { Domain::Host } else { Domain::Device };
+    let lane = out.builder.lane(LaneKey { domain, process: Tag::Int(device), thread: Tag::Int(line.id) });
+    let name = out.builder.intern(&line.name);
+    out.builder.lane_mut(lane).thread_name = name;
+    if is == LineKind::Ranges {
+        out.builder.notes().add_count(notes::DERIVED_LINES, line.events.len() as u64);
     }
     for event in &line.events {
-        let described = known.event(event.is, &mut making.builder, making.at);
+        let described = known.event(event.is, &mut out.builder, out.at);
         let bytes = &message[event.message.clone()];
-        let facts = Facts::read(bytes, &described, known, &making.keys, &mut making.builder);
-        let text = making.builder.text(described.name);
+        let facts = Facts::read(bytes, &described, known, &out.keys, &mut out.builder);
+        let text = out.builder.text(described.name);
         let kind = match is {
-            LineIs::Ranges => Kind::DeviceAnnotation,
-            LineIs::Overhead => Kind::Overhead,
-            LineIs::Work if facts.is_copy || text.starts_with("Memcpy") => Kind::Memcpy,
-            LineIs::Work if facts.is_fill || text.starts_with("Memset") => Kind::Memset,
-            LineIs::Work => Kind::Kernel,
+            LineKind::Ranges => Kind::DeviceAnnotation,
+            LineKind::Overhead => Kind::Overhead,
+            LineKind::Work if facts.is_copy || text.starts_with("Memcpy") => Kind::Memcpy,
+            LineKind::Work if facts.is_fill || text.starts_with("Memset") => Kind::Memset,
+            LineKind::Work => Kind::Kernel,
         };
         let mut name = described.name;
         if kind == Kind::Memcpy {
-            let word = |id| making.builder.text(id);
+            let word = |id| out.builder.text(id);
             let copy = Copy { from: facts.from.map(word), to: facts.to.map(word), ..Copy::default() };
-            if let Some(usual) = details::copy_name(text, copy) {
-                making.builder.push_arg(making.keys.recorded_name, ArgValue::Str(described.name));
-                name = making.builder.intern(&usual);
+            if let Some(usual) = launch_texts::copy_name(text, copy) {
+                out.builder.push_arg(out.keys.recorded_name, ArgValue::Str(described.name));
+                name = out.builder.intern(&usual);
             }
         }
         if facts.impossible {
-            making.builder.notes().add_count(notes::IMPOSSIBLE_DETAILS, 1);
+            out.builder.notes().add_count(notes::IMPOSSIBLE_DETAILS, 1);
         }
-        making.saw(kind, &described);
-        let args = making.builder.commit_args();
-        making.slice(NewSlice {
+        out.saw(kind, &described);
+        let args = out.builder.commit_args();
+        out.slice(NewSlice {
             start: event.start,
             dur: event.dur,
             name,
-            cat: making.category(kind),
+            cat: out.category(kind),
             kind,
             lane,
             args,
@@ -127,10 +132,10 @@ mod tests {
 
     #[test]
     fn lines_of_ranges_are_told_from_streams() {
-        assert_eq!(line_is("Stream #14(MemcpyD2D,Compute)"), LineIs::Work);
-        assert_eq!(line_is("XLA Ops"), LineIs::Work);
-        assert_eq!(line_is("XLA Modules"), LineIs::Ranges);
-        assert_eq!(line_is("XLA Ops - from #16"), LineIs::Ranges);
-        assert_eq!(line_is("CUPTI overhead"), LineIs::Overhead);
+        assert_eq!(line_kind("Stream #14(MemcpyD2D,Compute)"), LineKind::Work);
+        assert_eq!(line_kind("XLA Ops"), LineKind::Work);
+        assert_eq!(line_kind("XLA Modules"), LineKind::Ranges);
+        assert_eq!(line_kind("XLA Ops - from #16"), LineKind::Ranges);
+        assert_eq!(line_kind("CUPTI overhead"), LineKind::Overhead);
     }
 }

@@ -2,9 +2,9 @@
 
 use stepscope_model::{ArgValue, StrId, TraceBuilder};
 
-use super::details::{self, Launch};
 use super::keys::{Keys, Role, decimal};
-use super::known::{Described, Known, intern};
+use super::launch_texts::{self, Launch};
+use super::plane_names::{EventDescription, PlaneNames, intern};
 use super::stat::{StatValue, stat};
 use stepscope_ground::protobuf::{Field, Fields};
 
@@ -21,6 +21,8 @@ pub(super) struct Facts {
     pub(super) is_fill: bool,
     pub(super) asynchronous: bool,
     pub(super) tensorflow: bool,
+    pub(super) ours: bool,
+    pub(super) thread: Option<i64>,
     pub(super) allocator: Option<StrId>,
     pub(super) allocation_bytes: Option<i64>,
     pub(super) impossible: bool,
@@ -38,8 +40,8 @@ impl Facts {
     /// Reads an event's stats and those of its description, and pushes all of them as arguments.
     pub(super) fn read(
         event: &[u8],
-        described: &Described<'_>,
-        known: &Known<'_>,
+        described: &EventDescription<'_>,
+        known: &PlaneNames<'_>,
         keys: &Keys,
         builder: &mut TraceBuilder,
     ) -> Facts {
@@ -63,7 +65,7 @@ impl Facts {
         facts
     }
 
-    fn take(&mut self, message: &[u8], known: &Known<'_>, keys: &Keys, builder: &mut TraceBuilder) {
+    fn take(&mut self, message: &[u8], known: &PlaneNames<'_>, keys: &Keys, builder: &mut TraceBuilder) {
         let Some((number, value)) = stat(message) else { return };
         let Some(name) = known.stat(number) else { return };
         let int = match value {
@@ -85,6 +87,8 @@ impl Facts {
             Role::Consumer => self.consumer = int,
             Role::Instruction => self.runs_instruction = true,
             Role::TensorFlow => self.tensorflow = true,
+            Role::Ours => self.ours = true,
+            Role::Thread => self.thread = int,
             Role::Allocator => self.allocator = word,
             Role::AllocationBytes => self.allocation_bytes = int,
             Role::KernelDetails => {
@@ -117,7 +121,7 @@ impl Facts {
     /// Takes apart how a kernel was launched.
     fn launch(&mut self, text: StrId, keys: &Keys, builder: &mut TraceBuilder) {
         let Launch { grid, block, registers, shared_bytes, private_bytes, occupancy, impossible } =
-            details::launch(builder.text(text));
+            launch_texts::launch(builder.text(text));
         self.impossible |= impossible;
         for (key, three) in [(keys.grid, grid), (keys.block, block)] {
             if let Some([x, y, z]) = three {
@@ -139,7 +143,7 @@ impl Facts {
     /// Takes apart what a copy or a memset moved.
     fn copy(&mut self, text: StrId, keys: &Keys, builder: &mut TraceBuilder) {
         let text = builder.text(text).to_owned();
-        let copy = details::copy(&text);
+        let copy = launch_texts::copy(&text);
         self.asynchronous |= copy.asynchronous;
         self.bytes = copy.bytes;
         if let Some(bytes) = copy.bytes {

@@ -9,16 +9,21 @@ use stepscope_model::{
 };
 
 use super::facts::Facts;
-use super::guests::{self, is_guest};
-use super::known::{Described, Known};
+use super::foreign_lines::{self, is_foreign};
 use super::line::{Event, Line};
-use super::making::Making;
-use super::names::{Named, call_name};
+use super::names::{NameKind, call_name};
 use super::notes;
+use super::plane_names::{EventDescription, PlaneNames};
+use super::trace_builder::XplaneBuilder;
+
+/// The name of a mark that says which thread it is on.
+const THREAD_MARK: &str = "stepscope thread";
+
+const MAX_THREAD: i64 = 1 << 30;
 
 /// What an event lies in, as far as that decides what it is itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inside {
+enum Enclosing {
     /// Something of the user's.
     Program,
     /// Something of the framework's.
@@ -28,17 +33,22 @@ enum Inside {
 }
 
 /// An event that has begun and not ended.
-struct Open {
+struct OpenEvent {
     end: Ns,
-    inside: Inside,
+    inside: Enclosing,
     /// The number of the innermost operator around.
     operator: Option<i64>,
     is_step: bool,
 }
 
 /// Takes in the lines of a host plane.
-pub(super) fn take(making: &mut Making<'_>, known: &mut Known<'_>, lines: Vec<Vec<u8>>, process: Tag) {
-    let homes = guests::homes(&lines, known, making.events_left());
+pub(super) fn read_lines(
+    out: &mut XplaneBuilder<'_>,
+    known: &mut PlaneNames<'_>,
+    lines: Vec<Vec<u8>>,
+    process: Tag,
+) {
+    let homes = foreign_lines::homes(&lines, known, out.events_left());
     let mut guests: HashMap<usize, Vec<usize>, RandomState> = HashMap::default();
     for (guest, home) in homes.iter().enumerate() {
         if let Some(home) = home {
@@ -51,15 +61,15 @@ pub(super) fn take(making: &mut Making<'_>, known: &mut Known<'_>, lines: Vec<Ve
             continue;
         }
         let Some(mut message) = waiting[at].take() else { continue };
-        let mut line = making.line(&message);
+        let mut line = out.line(&message);
         for guest in guests.remove(&at).unwrap_or_default() {
             let Some(other) = waiting[guest].take() else { continue };
-            let moved = making.line(&other);
-            making.builder.notes().add_count(notes::MOVED_CALLS, moved.events.len() as u64);
+            let moved = out.line(&other);
+            out.builder.notes().add_count(notes::MOVED_CALLS, moved.events.len() as u64);
             merge(&mut line, moved, message.len());
             message.extend_from_slice(&other);
         }
-        thread(making, known, &message, &line, process);
+        thread(out, known, &message, &line, process);
     }
 }
 
@@ -75,70 +85,116 @@ fn merge(line: &mut Line, other: Line, behind: usize) {
 }
 
 /// Takes in one thread.
-fn thread(making: &mut Making<'_>, known: &mut Known<'_>, message: &[u8], line: &Line, process: Tag) {
+fn thread(out: &mut XplaneBuilder<'_>, known: &mut PlaneNames<'_>, message: &[u8], line: &Line, process: Tag) {
     if line.events.is_empty() {
         return;
     }
-    let lane = making.builder.lane(LaneKey { domain: Domain::Host, process, thread: Tag::Int(line.id) });
+    let id = match out.beside {
+        Some(_) => marked_thread(out, known, message, line).unwrap_or_else(|| short_number(line.id)),
+        None => line.id,
+    };
+    let lane = out.builder.lane(LaneKey { domain: Domain::Host, process, thread: Tag::Int(id) });
     let name = line.name.split('/').next().unwrap_or_default();
-    let name = if is_guest(&line.name) { line.name.as_str() } else { name };
-    let name = making.builder.intern(name);
-    making.builder.lane_mut(lane).thread_name = name;
+    let name = if is_foreign(&line.name) { line.name.as_str() } else { name };
+    let name = out.builder.intern(name);
+    out.builder.lane_mut(lane).thread_name = name;
     let runs_python = line.name.starts_with("python")
-        || line.events.iter().any(|e| matches!(known.named(e.is), Some(Named::Python | Named::Batch)));
+        || line.events.iter().any(|e| matches!(known.named(e.is), Some(NameKind::Python | NameKind::Batch)));
     let mut thread = Thread { lane, runs_python, open: Vec::new(), roots: 0 };
     for event in &line.events {
-        thread.event(making, known, event, &message[event.message.clone()]);
+        thread.event(out, known, event, &message[event.message.clone()]);
     }
+}
+
+/// The system's number of a thread, where our own recorder has marked it: XLA numbers threads by hashes.
+fn marked_thread(
+    out: &mut XplaneBuilder<'_>,
+    known: &mut PlaneNames<'_>,
+    message: &[u8],
+    line: &Line,
+) -> Option<i64> {
+    let mark = out.builder.intern(THREAD_MARK);
+    line.events.iter().find_map(|event| {
+        let described = known.event(event.is, &mut out.builder, out.at);
+        if described.name != mark {
+            return None;
+        }
+        let bytes = &message[event.message.clone()];
+        let facts = Facts::read(bytes, &described, known, &out.keys, &mut out.builder);
+        out.builder.discard_args();
+        facts.thread
+    })
+}
+
+/// A number for a thread that nobody marked: no system numbers its threads so high, and every viewer can read it.
+fn short_number(hash: i64) -> i64 {
+    if (0..=MAX_THREAD).contains(&hash) {
+        return hash;
+    }
+    (hash ^ hash >> 32) & (MAX_THREAD - 1) | MAX_THREAD
 }
 
 struct Thread {
     lane: LaneId,
     /// Whether the user's ranges may be on it.
     runs_python: bool,
-    open: Vec<Open>,
+    open: Vec<OpenEvent>,
     /// Steps that have no number of their own.
     roots: i64,
 }
 
 impl Thread {
-    fn event(&mut self, making: &mut Making<'_>, known: &mut Known<'_>, event: &Event, message: &[u8]) {
+    fn event(
+        &mut self,
+        out: &mut XplaneBuilder<'_>,
+        known: &mut PlaneNames<'_>,
+        event: &Event,
+        message: &[u8],
+    ) {
         while self.open.last().is_some_and(|open| open.end <= event.start) {
             self.open.pop();
         }
-        let described = known.event(event.is, &mut making.builder, making.at);
-        let facts = Facts::read(message, &described, known, &making.keys, &mut making.builder);
-        self.arrows(making, event, &facts, described.name);
+        let described = known.event(event.is, &mut out.builder, out.at);
+        let facts = Facts::read(message, &described, known, &out.keys, &mut out.builder);
+        self.arrows(out, event, &facts, described.name);
         match described.named {
-            Named::Mark => return making.set_aside(notes::MARKS),
-            Named::Memory { allocates } if facts.allocator.is_some() => {
-                return self.allocation(making, event, &facts, allocates);
+            NameKind::Mark => return out.set_aside(notes::MARKS),
+            NameKind::Memory { allocates } if facts.allocator.is_some() => {
+                return self.allocation(out, event, &facts, allocates);
             }
             _ => {}
         }
-        let step = self.step(making, known, &described, &facts);
+        if out.beside.is_some() && facts.ours {
+            // A region or a step of our own: the other recording has it too.
+            out.builder.discard_args();
+            return;
+        }
+        let step = self.step(out, known, &described, &facts);
         let kind = if step.is_some() { Kind::HostAnnotation } else { self.kind(&described, &facts) };
         let name = match (step, kind) {
-            (Some(step), _) => {
-                let recorded = making.builder.text(described.name);
+            (Some(step), _) if !out.beside.is_some_and(|beside| beside.marks_steps) => {
+                let recorded = out.builder.text(described.name);
                 let named = format!("{recorded} (step {step})");
-                making.builder.intern(&named)
+                out.builder.intern(&named)
             }
-            (None, Kind::Runtime) => call(making, &described, &facts),
+            (_, Kind::Runtime) => call(out, &described, &facts),
             _ => described.name,
         };
         let external = match kind {
-            Kind::HostOp => Some(making.next_operator()),
+            Kind::HostOp => Some(out.next_operator()),
             Kind::Runtime => self.open.last().and_then(|open| open.operator),
             _ => None,
         };
-        making.saw(kind, &described);
-        let args = making.builder.commit_args();
-        making.slice(NewSlice {
+        out.saw(kind, &described);
+        if let (Some(_), Some(operator)) = (out.beside, external) {
+            out.builder.push_arg(out.keys.external, ArgValue::Int(operator));
+        }
+        let args = out.builder.commit_args();
+        out.slice(NewSlice {
             start: event.start,
             dur: event.dur,
             name,
-            cat: making.category(kind),
+            cat: out.category(kind),
             kind,
             lane: self.lane,
             args,
@@ -148,7 +204,7 @@ impl Thread {
         self.begin(event, kind, described.named, external, step.is_some());
     }
 
-    fn begin(&mut self, event: &Event, kind: Kind, named: Named, external: Option<i64>, is_step: bool) {
+    fn begin(&mut self, event: &Event, kind: Kind, named: NameKind, external: Option<i64>, is_step: bool) {
         let around = self.open.last();
         let operator = match kind {
             Kind::HostOp => external,
@@ -157,28 +213,28 @@ impl Thread {
             _ => around.and_then(|open| open.operator),
         };
         let inside = match kind {
-            _ if named == Named::Module => Inside::Module,
-            Kind::HostAnnotation | Kind::PythonFunction => Inside::Program,
-            _ => Inside::Framework,
+            _ if named == NameKind::Module => Enclosing::Module,
+            Kind::HostAnnotation | Kind::PythonFunction => Enclosing::Program,
+            _ => Enclosing::Framework,
         };
         let is_step = is_step || around.is_some_and(|open| open.is_step);
-        self.open.push(Open { end: event.end(), inside, operator, is_step });
+        self.open.push(OpenEvent { end: event.end(), inside, operator, is_step });
     }
 
     /// What an event is that is no step.
-    fn kind(&self, described: &Described<'_>, facts: &Facts) -> Kind {
+    fn kind(&self, described: &EventDescription<'_>, facts: &Facts) -> Kind {
         let around = self.open.last().map(|open| open.inside);
         match described.named {
             _ if facts.correlation.is_some() => Kind::Runtime,
-            Named::Python => Kind::PythonFunction,
-            Named::Call => Kind::Runtime,
-            Named::Overhead => Kind::Overhead,
+            NameKind::Python => Kind::PythonFunction,
+            NameKind::Call => Kind::Runtime,
+            NameKind::Overhead => Kind::Overhead,
             _ if facts.runs_instruction => Kind::HostOp,
-            Named::Operator => Kind::HostOp,
-            Named::Range if around == Some(Inside::Module) => Kind::HostOp,
-            Named::Range | Named::Batch => match around {
+            NameKind::Operator => Kind::HostOp,
+            NameKind::Range if around == Some(Enclosing::Module) => Kind::HostOp,
+            NameKind::Range | NameKind::Batch => match around {
                 _ if facts.tensorflow || !self.runs_python => Kind::FrameworkCall,
-                None | Some(Inside::Program) => Kind::HostAnnotation,
+                None | Some(Enclosing::Program) => Kind::HostAnnotation,
                 Some(_) => Kind::FrameworkCall,
             },
             _ => Kind::FrameworkCall,
@@ -188,29 +244,28 @@ impl Thread {
     /// The number of the step that an event is. A step inside of another is a range like any other.
     fn step(
         &mut self,
-        making: &mut Making<'_>,
-        known: &Known<'_>,
-        described: &Described<'_>,
+        out: &mut XplaneBuilder<'_>,
+        known: &PlaneNames<'_>,
+        described: &EventDescription<'_>,
         facts: &Facts,
     ) -> Option<i64> {
         if self.open.last().is_some_and(|open| open.is_step) {
             return None;
         }
         if let Some(number) = facts.step {
-            making.steps_by.number += 1;
+            out.steps_by.number += 1;
             return Some(number);
         }
-        if described.named == Named::Batch {
-            making.steps_by.batch += 1;
-            let last =
-                making.builder.text(described.name).rsplit(' ').next().and_then(|word| word.parse().ok());
+        if described.named == NameKind::Batch {
+            out.steps_by.batch += 1;
+            let last = out.builder.text(described.name).rsplit(' ').next().and_then(|word| word.parse().ok());
             return Some(last.unwrap_or_else(|| self.next_root()));
         }
         // Roots without a number are steps only where no event has one; those that hand work to others are
         // TensorFlow's own.
         let is_root = facts.root && !known.numbers_steps && facts.begins.is_none() && facts.ends.is_none();
-        if is_root && matches!(described.named, Named::Range) {
-            making.steps_by.root += 1;
+        if is_root && matches!(described.named, NameKind::Range) {
+            out.steps_by.root += 1;
             return Some(self.next_root());
         }
         None
@@ -222,28 +277,28 @@ impl Thread {
     }
 
     /// The ends of arrows to other threads.
-    fn arrows(&self, making: &mut Making<'_>, event: &Event, facts: &Facts, name: StrId) {
+    fn arrows(&self, out: &mut XplaneBuilder<'_>, event: &Event, facts: &Facts, name: StrId) {
         for (arrow, side) in [(facts.begins, FlowSide::Start), (facts.ends, FlowSide::Finish)] {
             let Some((kind, id)) = arrow else { continue };
-            let cat = making.arrow_category(kind);
+            let cat = out.arrow_category(kind);
             let flow = NewFlow { at: event.start, id, name, cat, lane: self.lane, kind: FlowKind::Other, side };
-            making.flow(flow);
+            out.flow(flow);
         }
     }
 
     /// A change of an allocator's level.
-    fn allocation(&self, making: &mut Making<'_>, event: &Event, facts: &Facts, allocates: bool) {
-        let allocator = facts.allocator.map_or("", |name| making.builder.text(name));
+    fn allocation(&self, out: &mut XplaneBuilder<'_>, event: &Event, facts: &Facts, allocates: bool) {
+        let allocator = facts.allocator.map_or("", |name| out.builder.text(name));
         let (kind, device) = memory_of(allocator);
-        let keys = &making.keys;
+        let keys = &out.keys;
         if let Some(bytes) = facts.allocation_bytes {
             let signed = if allocates { bytes } else { bytes.saturating_neg() };
-            making.builder.push_arg(keys.allocated, ArgValue::Int(signed));
+            out.builder.push_arg(keys.allocated, ArgValue::Int(signed));
         }
-        making.builder.push_arg(keys.device, ArgValue::Int(device));
-        making.builder.push_arg(keys.device_kind, ArgValue::Int(kind));
-        let args = making.builder.commit_args();
-        making.allocation(NewAllocation { at: event.start, lane: self.lane, cat: making.memory, args });
+        out.builder.push_arg(keys.device, ArgValue::Int(device));
+        out.builder.push_arg(keys.device_kind, ArgValue::Int(kind));
+        let args = out.builder.commit_args();
+        out.allocation(NewAllocation { at: event.start, lane: self.lane, cat: out.memory, args });
     }
 }
 
@@ -258,14 +313,14 @@ fn memory_of(allocator: &str) -> (i64, i64) {
 }
 
 /// The name of a call; where it carries the name of what it launched, that is kept beside.
-fn call(making: &mut Making<'_>, described: &Described<'_>, facts: &Facts) -> StrId {
-    let recorded = making.builder.text(described.name).to_owned();
+fn call(out: &mut XplaneBuilder<'_>, described: &EventDescription<'_>, facts: &Facts) -> StrId {
+    let recorded = out.builder.text(described.name).to_owned();
     let name = call_name(&recorded, facts.asynchronous);
     if name == recorded {
         return described.name;
     }
-    making.builder.push_arg(making.keys.recorded_name, ArgValue::Str(described.name));
-    making.builder.intern(name)
+    out.builder.push_arg(out.keys.recorded_name, ArgValue::Str(described.name));
+    out.builder.intern(name)
 }
 
 #[cfg(test)]

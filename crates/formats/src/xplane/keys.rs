@@ -7,7 +7,6 @@ use stepscope_model::{ArgValue, Attr, Decimal, StrId, TraceBuilder};
 pub(super) enum Role {
     /// Ties device work to the call that launched it.
     Correlation,
-    /// The step's number.
     StepNumber,
     /// Whether the event is the root of a group.
     Root,
@@ -33,9 +32,12 @@ pub(super) enum Role {
     AllocationBytes,
     /// A range around TensorFlow's own calls.
     TensorFlow,
+    /// A region or a step that our own recorder marked.
+    Ours,
+    /// The system's number of the thread, which our own recorder marked.
+    Thread,
     /// The path of an operator, or the name of a dataset.
     Name,
-    /// Nothing more.
     Plain,
 }
 
@@ -56,6 +58,8 @@ pub(super) fn role(name: &str) -> Role {
         "allocator_name" => Role::Allocator,
         "allocation_bytes" => Role::AllocationBytes,
         "tf_function_call" | "eager_op" => Role::TensorFlow,
+        "stepscope" => Role::Ours,
+        "stepscope_thread" => Role::Thread,
         "name" => Role::Name,
         _ => Role::Plain,
     }
@@ -74,6 +78,45 @@ fn key_of(name: &str) -> &str {
     }
 }
 
+/// What the keys mean under which stats are kept.
+const KEY_ATTRIBUTES: [(&str, Attr); 28] = [
+    ("hlo_op", Attr::Instruction),
+    ("program_id", Attr::Program),
+    ("parallelism", Attr::Parallelism),
+    ("autotune", Attr::Autotuned),
+    ("buffered_elements", Attr::BufferedElements),
+    ("tracing_count", Attr::TracingCount),
+    ("hlo_module", Attr::ProgramName),
+    ("run_id", Attr::Run),
+    ("tf_function_call", Attr::FunctionCall),
+    ("recorded name", Attr::RecordedName),
+    ("_r", Attr::Root),
+    ("step_num", Attr::StepNumber),
+    ("id", Attr::GraphRun),
+    ("iter_num", Attr::Iteration),
+    ("_a", Attr::Asynchronous),
+    ("_pt", Attr::ProducerKind),
+    ("_p", Attr::Producer),
+    ("_ct", Attr::ConsumerKind),
+    ("_c", Attr::Consumer),
+    ("_ipl_stage_name", Attr::InputStage),
+    ("tf_op", Attr::FrameworkOp),
+    ("allocator_name", Attr::Allocator),
+    ("bytes_reserved", Attr::StackBytes),
+    ("bytes_available", Attr::FreeBytes),
+    ("peak_bytes_in_use", Attr::PeakBytes),
+    ("fragmentation", Attr::Fragmentation),
+    ("op path", Attr::OpPath),
+    ("theoretical occupancy %", Attr::TheoreticalOccupancy),
+];
+
+/// Tells a builder what these keys mean; before the first event.
+pub(crate) fn declare(builder: &mut TraceBuilder) {
+    for (key, attr) in KEY_ATTRIBUTES {
+        builder.key(key, attr);
+    }
+}
+
 /// Keys of what is taken out of the texts in which details are written, and of what names are changed to.
 pub(super) struct Keys {
     pub(super) recorded_name: StrId,
@@ -86,6 +129,7 @@ pub(super) struct Keys {
     pub(super) from: StrId,
     pub(super) to: StrId,
     pub(super) allocated: StrId,
+    pub(super) external: StrId,
     pub(super) device: StrId,
     pub(super) device_kind: StrId,
     pub(super) op_path: StrId,
@@ -96,36 +140,7 @@ impl Keys {
     /// Tells the builder what keys mean; before the first event.
     pub(super) fn declare(builder: &mut TraceBuilder) -> Keys {
         crate::declare_keys(builder);
-        for (key, attr) in [
-            ("hlo_op", Attr::Instruction),
-            ("program_id", Attr::Program),
-            ("parallelism", Attr::Parallelism),
-            ("autotune", Attr::Autotuned),
-            ("buffered_elements", Attr::BufferedElements),
-            ("tracing_count", Attr::TracingCount),
-            ("hlo_module", Attr::ProgramName),
-            ("run_id", Attr::Run),
-            ("tf_function_call", Attr::FunctionCall),
-            ("recorded name", Attr::RecordedName),
-            ("_r", Attr::Root),
-            ("step_num", Attr::StepNumber),
-            ("id", Attr::GraphRun),
-            ("iter_num", Attr::Iteration),
-            ("_a", Attr::Asynchronous),
-            ("_pt", Attr::ProducerKind),
-            ("_p", Attr::Producer),
-            ("_ct", Attr::ConsumerKind),
-            ("_c", Attr::Consumer),
-            ("_ipl_stage_name", Attr::InputStage),
-            ("tf_op", Attr::FrameworkOp),
-            ("allocator_name", Attr::Allocator),
-            ("bytes_reserved", Attr::StackBytes),
-            ("bytes_available", Attr::FreeBytes),
-            ("peak_bytes_in_use", Attr::PeakBytes),
-            ("fragmentation", Attr::Fragmentation),
-        ] {
-            builder.key(key, attr);
-        }
+        declare(builder);
         Keys {
             recorded_name: builder.intern("recorded name"),
             grid: builder.intern("grid"),
@@ -137,10 +152,11 @@ impl Keys {
             from: builder.intern("from"),
             to: builder.intern("to"),
             allocated: builder.intern("Bytes"),
+            external: builder.intern("External id"),
             device: builder.intern("Device Id"),
             device_kind: builder.intern("Device Type"),
-            op_path: builder.key("op path", Attr::OpPath),
-            occupancy: builder.key("theoretical occupancy %", Attr::TheoreticalOccupancy),
+            op_path: builder.intern("op path"),
+            occupancy: builder.intern("theoretical occupancy %"),
         }
     }
 }

@@ -5,28 +5,34 @@
 //! file is not. Raw files have no categories, groups or steps: what an event is follows from its plane, its name, its
 //! stats and what it lies in.
 
-mod about;
-mod details;
 mod device;
 mod facts;
-mod guests;
+mod foreign_lines;
 mod hlo;
 mod host;
 mod keys;
-mod known;
+mod launch_texts;
 mod line;
-mod making;
 mod names;
 mod notes;
 mod plane;
+mod plane_names;
 mod pull;
+mod run_meta;
 mod space;
 mod stat;
+mod trace_builder;
 
 use stepscope_model::{Document, DocumentKind};
 
 use crate::reader::Reader;
 use stepscope_ground::protobuf::{Field, Fields, varint};
+
+pub(crate) use hlo::program;
+pub(crate) use keys::declare as declare_stats;
+pub(crate) use space::read_beside;
+pub use trace_builder::Beside;
+pub(crate) use trace_builder::RawProgram;
 
 pub(crate) const READER: Reader = Reader {
     name: "an XPlane profile",

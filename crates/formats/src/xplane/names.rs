@@ -3,11 +3,13 @@
 
 /// What a name alone says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum NameKind {
     /// A mark that says nothing of its own.
     Mark,
     /// A change of an allocator's level.
-    Memory { allocates: bool },
+    Memory {
+        allocates: bool,
+    },
     /// A Python call: `$train.py:12 step`.
     Python,
     /// A TensorFlow operator: `mlp/matmul:MatMul`.
@@ -18,7 +20,6 @@ pub(super) enum Named {
     Overhead,
     /// XLA handing a module's operators to a device, one below the other.
     Module,
-    /// The framework's own.
     Framework,
     /// `Profiled batch`: Keras's step, with or without a number.
     Batch,
@@ -27,31 +28,31 @@ pub(super) enum Named {
 }
 
 /// What a name says.
-pub(super) fn named(name: &str) -> Named {
+pub(super) fn named(name: &str) -> NameKind {
     match name {
-        "MemoryAllocation" => return Named::Memory { allocates: true },
-        "MemoryDeallocation" => return Named::Memory { allocates: false },
+        "MemoryAllocation" => return NameKind::Memory { allocates: true },
+        "MemoryDeallocation" => return NameKind::Memory { allocates: false },
         "<UNKNOWN>" | "BUFFER_FLUSH" | "INSTRUMENTATION" | "RESOURCE" | "DRIVER_COMPILER" => {
-            return Named::Overhead;
+            return NameKind::Overhead;
         }
         _ => {}
     }
     if name.starts_with("end: ") || name.starts_with("ThreadpoolListener::") {
-        Named::Mark
+        NameKind::Mark
     } else if name.starts_with('$') {
-        Named::Python
+        NameKind::Python
     } else if name.starts_with("Profiled batch") {
-        Named::Batch
+        NameKind::Batch
     } else if is_call(name) {
-        Named::Call
+        NameKind::Call
     } else if name.ends_with(":XLA GPU module") {
-        Named::Module
+        NameKind::Module
     } else if is_framework(name) {
-        Named::Framework
+        NameKind::Framework
     } else if operator(name).is_some() {
-        Named::Operator
+        NameKind::Operator
     } else {
-        Named::Range
+        NameKind::Range
     }
 }
 
@@ -83,7 +84,7 @@ fn is_call(name: &str) -> bool {
 /// Ranges that JAX, TensorFlow and XLA open around their own code. What lies inside of one is theirs too, so that only
 /// those matter which Python calls directly.
 fn is_framework(name: &str) -> bool {
-    const BEGINNINGS: [&str; 26] = [
+    const BEGINNINGS: [&str; 29] = [
         "PjitFunction(",
         "ParseArguments",
         "DevicePut",
@@ -110,6 +111,9 @@ fn is_framework(name: &str) -> bool {
         "ParallelMap",
         "ParallelInterleave",
         "XlaCompile",
+        "np.asarray(jax.Array)",
+        "Wait for donation holds",
+        "Wait for usage holds",
     ];
     name.contains("::") || BEGINNINGS.iter().any(|beginning| name.starts_with(beginning))
 }
@@ -146,25 +150,26 @@ mod tests {
     #[test]
     fn names_tell_what_events_are() {
         for (name, is) in [
-            ("end: dot.4", Named::Mark),
-            ("ThreadpoolListener::StartRegion", Named::Mark),
-            ("MemoryDeallocation", Named::Memory { allocates: false }),
-            ("$jax_train.py:32 batch", Named::Python),
-            ("mlp/matmul:_MklMatMul", Named::Operator),
-            ("PyFunc:PyFunc", Named::Operator),
-            ("cuGraphLaunch (CudaGraph:18)", Named::Call),
-            ("hipModuleLaunchKernel", Named::Call),
-            ("cuLaunchHostFunc", Named::Call),
-            ("cudnn-conv.1", Named::Range),
-            ("custom-call.1", Named::Range),
-            ("BUFFER_FLUSH", Named::Overhead),
-            ("jit_loss_fn:XLA GPU module", Named::Module),
-            ("Iterator::Root", Named::Framework),
-            ("ThenExecuteCallback:GetEvent", Named::Framework),
-            ("PjitFunction(step)", Named::Framework),
-            ("Profiled batch", Named::Batch),
-            ("load_batch", Named::Range),
-            ("HLO Transforms:jit_stage", Named::Range),
+            ("end: dot.4", NameKind::Mark),
+            ("ThreadpoolListener::StartRegion", NameKind::Mark),
+            ("MemoryDeallocation", NameKind::Memory { allocates: false }),
+            ("$jax_train.py:32 batch", NameKind::Python),
+            ("mlp/matmul:_MklMatMul", NameKind::Operator),
+            ("PyFunc:PyFunc", NameKind::Operator),
+            ("cuGraphLaunch (CudaGraph:18)", NameKind::Call),
+            ("hipModuleLaunchKernel", NameKind::Call),
+            ("cuLaunchHostFunc", NameKind::Call),
+            ("cudnn-conv.1", NameKind::Range),
+            ("custom-call.1", NameKind::Range),
+            ("BUFFER_FLUSH", NameKind::Overhead),
+            ("jit_loss_fn:XLA GPU module", NameKind::Module),
+            ("Iterator::Root", NameKind::Framework),
+            ("ThenExecuteCallback:GetEvent", NameKind::Framework),
+            ("PjitFunction(step)", NameKind::Framework),
+            ("np.asarray(jax.Array)", NameKind::Framework),
+            ("Profiled batch", NameKind::Batch),
+            ("load_batch", NameKind::Range),
+            ("HLO Transforms:jit_stage", NameKind::Range),
         ] {
             assert_eq!(named(name), is, "{name}");
         }

@@ -2,14 +2,13 @@
 
 use std::ops::Range;
 
-use super::pull::{Announced, Pull, Stop};
+use super::pull::{FieldKind, Pull, PullError};
 use stepscope_ground::protobuf::{Field, Fields};
 
 /// What a plane holds, not taken apart yet.
 #[derive(Debug, Default)]
 pub(super) struct Plane {
     pub(super) name: String,
-    /// Each line's message.
     pub(super) lines: Vec<Vec<u8>>,
     /// Entries of the map from numbers to descriptions of events.
     events: Vec<Range<usize>>,
@@ -24,11 +23,11 @@ pub(super) struct Plane {
 impl Plane {
     /// Reads a plane of this many bytes; what came before a stop stays in `self`. At most `most` bytes are held. The
     /// stream stands behind the plane unless the text ended.
-    pub(super) fn pull(&mut self, from: &mut Pull, bytes: u64, most: u64) -> Result<(), Stop> {
+    pub(super) fn pull(&mut self, from: &mut Pull, bytes: u64, most: u64) -> Result<(), PullError> {
         let end = from.offset().saturating_add(bytes);
         let result = self.fields(from, end, most);
         match result {
-            Err(Stop::Bad(_)) => {
+            Err(PullError::Bad(_)) => {
                 from.skip(end.saturating_sub(from.offset()))?;
                 result
             }
@@ -36,13 +35,13 @@ impl Plane {
         }
     }
 
-    fn fields(&mut self, from: &mut Pull, end: u64, most: u64) -> Result<(), Stop> {
+    fn fields(&mut self, from: &mut Pull, end: u64, most: u64) -> Result<(), PullError> {
         let mut held = 0u64;
         while from.offset() < end {
             let (number, announced) = from.field()?;
-            let Announced::Bytes(length) = announced else { continue };
+            let FieldKind::Bytes(length) = announced else { continue };
             if length > end.saturating_sub(from.offset()) {
-                return Err(Stop::Bad("a field is longer than the message it is in"));
+                return Err(PullError::Bad("a field is longer than the message it is in"));
             }
             let room = most.saturating_sub(held);
             let list = match number {

@@ -8,7 +8,7 @@ use stepscope_ground::protobuf;
 
 /// Why a message could not be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stop {
+pub(super) enum PullError {
     /// The text ended.
     Cut,
     /// These bytes are no field.
@@ -19,8 +19,7 @@ pub(super) enum Stop {
 
 /// What a field's tag announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Announced {
-    /// A number.
+pub(super) enum FieldKind {
     Number(u64),
     /// This many bytes, which come next.
     Bytes(u64),
@@ -62,7 +61,7 @@ impl Pull {
         }
     }
 
-    fn varint(&mut self) -> Result<u64, Stop> {
+    fn varint(&mut self) -> Result<u64, PullError> {
         self.fill(MAX_VARINT);
         let window = self.text.window();
         let mut rest = window;
@@ -72,54 +71,53 @@ impl Pull {
                 self.text.consume(used);
                 Ok(number)
             }
-            Err(_) if window.len() < MAX_VARINT => Err(Stop::Cut),
-            Err(why) => Err(Stop::Bad(why)),
+            Err(_) if window.len() < MAX_VARINT => Err(PullError::Cut),
+            Err(why) => Err(PullError::Bad(why)),
         }
     }
 
     /// The number of the next field, and what it holds.
-    pub(super) fn field(&mut self) -> Result<(u64, Announced), Stop> {
+    pub(super) fn field(&mut self) -> Result<(u64, FieldKind), PullError> {
         let tag = self.varint()?;
         let announced = match tag & 7 {
-            0 => Announced::Number(self.varint()?),
-            1 => Announced::Number(self.fixed(8)?),
-            2 => Announced::Bytes(self.varint()?),
-            5 => Announced::Number(self.fixed(4)?),
-            _ => return Err(Stop::Bad("a field has a type that does not exist")),
+            0 => FieldKind::Number(self.varint()?),
+            1 => FieldKind::Number(self.fixed(8)?),
+            2 => FieldKind::Bytes(self.varint()?),
+            5 => FieldKind::Number(self.fixed(4)?),
+            _ => return Err(PullError::Bad("a field has a type that does not exist")),
         };
         if tag >> 3 == 0 {
-            return Err(Stop::Bad("a field has no number"));
+            return Err(PullError::Bad("a field has no number"));
         }
         Ok((tag >> 3, announced))
     }
 
-    fn fixed(&mut self, bytes: usize) -> Result<u64, Stop> {
+    fn fixed(&mut self, bytes: usize) -> Result<u64, PullError> {
         self.fill(bytes);
-        let found = self.text.window().get(..bytes).ok_or(Stop::Cut)?;
+        let found = self.text.window().get(..bytes).ok_or(PullError::Cut)?;
         let number = found.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte));
         self.text.consume(bytes);
         Ok(number)
     }
 
     /// Appends the next bytes to `to`, at most as many as `most` allows.
-    pub(super) fn take(&mut self, bytes: u64, to: &mut Vec<u8>, most: u64) -> Result<(), Stop> {
+    pub(super) fn take(&mut self, bytes: u64, to: &mut Vec<u8>, most: u64) -> Result<(), PullError> {
         // A length is believed only as far as there are bytes.
         self.pass(bytes.min(most), |piece| to.extend_from_slice(piece))?;
-        if bytes > most { Err(Stop::TooLong) } else { Ok(()) }
+        if bytes > most { Err(PullError::TooLong) } else { Ok(()) }
     }
 
-    /// Leaves bytes out.
-    pub(super) fn skip(&mut self, bytes: u64) -> Result<(), Stop> {
+    pub(super) fn skip(&mut self, bytes: u64) -> Result<(), PullError> {
         self.pass(bytes, |_| {})
     }
 
-    fn pass(&mut self, bytes: u64, mut piece: impl FnMut(&[u8])) -> Result<(), Stop> {
+    fn pass(&mut self, bytes: u64, mut piece: impl FnMut(&[u8])) -> Result<(), PullError> {
         let mut left = bytes;
         while left > 0 {
             self.fill(1);
             let window = self.text.window();
             if window.is_empty() {
-                return Err(Stop::Cut);
+                return Err(PullError::Cut);
             }
             let some = usize::try_from(left).unwrap_or(usize::MAX).min(window.len());
             piece(&window[..some]);

@@ -11,9 +11,7 @@ pub(super) enum StatValue<'a> {
     Int(i64),
     /// A number with digits after the point.
     Float(f64),
-    /// A text.
     Text(&'a [u8]),
-    /// A serialized message.
     Bytes(&'a [u8]),
     /// The name of the stat with this number is the text.
     Named(u64),

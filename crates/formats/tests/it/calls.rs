@@ -1,6 +1,6 @@
 //! Timelines of calls: what is written is read, whole, cut anywhere, put together and damaged.
 
-use stepscope_formats::{CallStream, CallWords, CallsOf, OpenOptions, READERS, read, read_trace};
+use stepscope_formats::{CallStream, CallWords, OpenOptions, READERS, ThreadCalls, read, read_trace};
 use stepscope_model::{Kind, Trace};
 
 const NS: u64 = 1 << 32;
@@ -38,7 +38,7 @@ fn file(pid: u32, done: bool) -> Vec<u8> {
     stream.functions(functions(2).chain(far)).unwrap();
     let (list, base) = words.words();
     assert_eq!(base, 1_000);
-    stream.calls(CallsOf { thread: 0, base_ns: 1_000_000, ns_per_tick: NS, words: list }).unwrap();
+    stream.calls(ThreadCalls { thread: 0, base_ns: 1_000_000, ns_per_tick: NS, words: list }).unwrap();
     if done {
         stream.done(2_000_000, 3, "").unwrap();
     }
@@ -116,7 +116,7 @@ fn short_calls_are_forgotten_and_time_goes_on() {
     words.leave(60);
     let mut stream = CallStream::new(Vec::new(), 7, 1, 0, 0, "").unwrap();
     stream.functions(functions(2)).unwrap();
-    stream.calls(CallsOf { thread: 0, base_ns: 0, ns_per_tick: NS, words: words.words().0 }).unwrap();
+    stream.calls(ThreadCalls { thread: 0, base_ns: 0, ns_per_tick: NS, words: words.words().0 }).unwrap();
     stream.done(100, 1, "").unwrap();
     assert_eq!(slices(&opened(&stream.into_inner())), [("a.py(1): f0".to_owned(), 0, 50)]);
 }
@@ -150,7 +150,7 @@ fn calls_that_are_open_end_with_their_thread() {
     words.leave(50);
     let mut stream = CallStream::new(Vec::new(), 7, 1, 0, 0, "").unwrap();
     stream.functions(functions(2)).unwrap();
-    stream.calls(CallsOf { thread: 0, base_ns: 0, ns_per_tick: NS, words: words.words().0 }).unwrap();
+    stream.calls(ThreadCalls { thread: 0, base_ns: 0, ns_per_tick: NS, words: words.words().0 }).unwrap();
     let trace = opened(&stream.into_inner());
     assert_eq!(slices(&trace), [("a.py(1): f0".to_owned(), 0, 40), ("a.py(2): f1".to_owned(), 10, 40)]);
     assert_eq!(codes(&trace), ["calls-cut", "calls-left-open"]);
@@ -216,7 +216,7 @@ fn random_bytes_are_read_or_refused() {
         let words: Vec<u32> = (0..random() % 200).map(|_| (random() as u32) << (random() % 8)).collect();
         let mut stream = CallStream::new(Vec::new(), 7, 1, 0, 0, "").unwrap();
         let ns_per_tick = if random() % 2 == 0 { NS } else { u64::MAX };
-        stream.calls(CallsOf { thread: 3, base_ns: i64::MAX - 5, ns_per_tick, words: &words }).unwrap();
+        stream.calls(ThreadCalls { thread: 3, base_ns: i64::MAX - 5, ns_per_tick, words: &words }).unwrap();
         let trace = opened(&stream.into_inner());
         assert!(trace.slices().ids().all(|id| trace.slices().end(id) >= trace.slices().start(id)));
     }

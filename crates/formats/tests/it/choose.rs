@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_formats::{Chosen, Look, OpenOptions, ReadError, choose, open, rank_of};
+use stepscope_formats::{ChosenTrace, Look, OpenOptions, ReadError, choose, open, rank_of};
 
 fn folder(name: &str, files: &[(&str, &str)]) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("stepscope-choose-{name}-{}", std::process::id()));
@@ -17,7 +17,7 @@ fn of_rank(rank: i64) -> String {
     format!(r#"{{"distributedInfo": {{"rank": {rank}}}, "traceEvents": [{{"ph":"X","ts":1,"dur":1}}]}}"#)
 }
 
-fn chosen(path: &Path, rank: Option<i64>, look: Look) -> (Result<Chosen, ReadError>, Vec<String>) {
+fn chosen(path: &Path, rank: Option<i64>, look: Look) -> (Result<ChosenTrace, ReadError>, Vec<String>) {
     let mut opened = Vec::new();
     let result = choose(path, rank, look, &mut |file| {
         opened.push(file.path.file_name().unwrap().to_string_lossy().into_owned());

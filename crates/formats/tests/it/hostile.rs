@@ -79,7 +79,7 @@ fn byte_flips() {
             assert_ledger_closes(&trace);
         }
     }
-    // A flip costs the event it hits at most (a key turned unreadable), hardly ever a neighbour.
+    // A flip costs the event it hits at most (a key turned unreadable), hardly ever a neighbor.
     assert!(lost_none > 2700, "only {lost_none} of 4000 flips lost nothing");
     assert!(lost_many < 40, "{lost_many} of 4000 flips lost more than one event");
 }

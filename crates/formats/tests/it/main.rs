@@ -18,6 +18,7 @@ mod profilers;
 mod round_trip;
 mod salvage;
 mod snapshots;
+mod xla_events;
 mod xplane;
 
 use std::path::PathBuf;

@@ -173,7 +173,7 @@ fn a_list_without_events_is_an_empty_trace() {
 }
 
 #[test]
-fn a_broken_event_does_not_take_its_neighbours_along() {
+fn a_broken_event_does_not_take_its_neighbors_along() {
     let good: Vec<String> = (0..100).map(|i| slice("good", 100 + i)).collect();
     for broken in [
         r#"{"ph":"X","name":"w","pid":1,"tid":1,"ts":1,"dur":1,"args":{"path":"C:\dir\","kw":[{"id":3}]}}"#,

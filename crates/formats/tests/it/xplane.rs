@@ -4,21 +4,21 @@ use std::path::PathBuf;
 
 use stepscope_formats::{OpenOptions, ReadError, choose, discover, open, rank_of, read, read_trace};
 use stepscope_ground::protobuf::Put;
-use stepscope_model::{Attr, Domain, InstructionKind, Kind, SliceId, Trace};
+use stepscope_model::{Attr, Domain, Kind, SliceId, Trace};
 use stepscope_testkit::xplane::{Event, Plane, Stat, space};
 
-fn opened(file: &[u8]) -> Trace {
+pub(crate) fn opened(file: &[u8]) -> Trace {
     read_trace(file, "t.xplane.pb", &OpenOptions::default()).unwrap()
 }
 
-fn named(trace: &Trace, name: &str) -> SliceId {
+pub(crate) fn named(trace: &Trace, name: &str) -> SliceId {
     let mut found = trace.slices().ids().filter(|&id| trace.name(id) == name);
     let first = found.next().unwrap_or_else(|| panic!("no {name}"));
     assert!(found.next().is_none(), "several {name}");
     first
 }
 
-fn kinds(trace: &Trace) -> Vec<(String, Kind)> {
+pub(crate) fn kinds(trace: &Trace) -> Vec<(String, Kind)> {
     let of = |id| (trace.name(id).to_owned(), trace.slices().kind(id));
     let mut all: Vec<_> = trace.slices().ids().map(of).collect();
     all.sort();
@@ -26,7 +26,7 @@ fn kinds(trace: &Trace) -> Vec<(String, Kind)> {
 }
 
 /// A GPU that runs one kernel of a step and a copy to it.
-fn gpu() -> Vec<u8> {
+pub(crate) fn gpu() -> Vec<u8> {
     let kernel = Event::new("gemm_fusion_dot_9", (50_000, 60_000))
         .int("correlation_id", 7)
         .text("kernel_details", "regs:32 static_shared:0 dynamic_shared:64 grid:8,2,1 block:128,1,1 occ_pct:50")
@@ -205,15 +205,17 @@ fn what_planes_say_about_the_run_is_kept() {
 }
 
 #[test]
-fn kernels_know_their_instruction_its_cost_and_its_line() {
+fn kernels_know_their_instruction_its_shape_and_its_line() {
     let trace = opened(&gpu());
-    let instruction = trace.instruction(named(&trace, "gemm_fusion_dot_9")).unwrap();
-    assert_eq!((instruction.name.as_str(), instruction.kind), ("gemm_fusion_dot.9", InstructionKind::Matmul));
-    // 4 × 16 results of 8 products each; 4 × 8, 8 × 16 and 4 × 16 floats.
-    assert_eq!((instruction.flops, instruction.bytes), (Some(2 * 4 * 16 * 8), Some(4 * (32 + 128 + 64))));
-    let source = instruction.source.as_ref().unwrap();
-    assert_eq!((source.file.as_str(), source.line), ("/home/me/train.py", 12));
-    assert_eq!(instruction.shape, "f32[4,16]");
+    let kernel = named(&trace, "gemm_fusion_dot_9");
+    let program = trace.programs().get(trace.args(kernel).int(Attr::Program).unwrap()).unwrap();
+    let instruction = program.instruction(program.position(trace.name(kernel)).unwrap()).unwrap();
+    assert_eq!((instruction.name, instruction.opcode), ("gemm_fusion_dot.9", "fusion"));
+    let source = instruction.source.unwrap();
+    assert_eq!((source.file, source.line), ("/home/me/train.py", 12));
+    assert_eq!(instruction.shape.text(), "f32[4,16]");
+    let dot = program.graph.node(program.graph.find("dot").unwrap()).unwrap();
+    assert_eq!((dot.opcode, dot.details.contracts.as_deref()), ("dot", Some(&[1][..])));
 }
 
 #[test]

@@ -1,101 +1,20 @@
 //! `CallRecorder`: counts every call of the program, with its callers and times, as `cProfile` does.
 
-use std::ffi::c_void;
 use std::path::PathBuf;
 use std::ptr::null_mut;
 
-use pyo3::ffi;
 use pyo3::prelude::*;
 use stepscope_model::{FrameId, Profile};
 
-use super::counted::Calls;
-use super::event::{nothing, state_of};
-use super::functions::{self, Functions, c_key};
-use super::kept::Kept;
-use super::legacy;
-use super::monitoring::{self, Tool};
+use super::call_counter::CallCounter;
+use super::call_events::{arm, disarm, drop_listener, missing};
+use super::functions::{self, Functions};
+use super::monitoring::Tool;
+use super::periodic_file::PeriodicFile;
 use super::symbols;
 use super::threads::Threads;
 use super::ticks;
 use crate::errors;
-
-unsafe extern "C" fn start(
-    event: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    _count: usize,
-    _names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: `sys.monitoring` calls this with a code object first.
-    unsafe {
-        if let Some(calls) = state_of::<Calls>(event) {
-            calls.enter(*args);
-        }
-    }
-    nothing()
-}
-
-unsafe extern "C" fn end(
-    event: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    _count: usize,
-    _names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: as above.
-    unsafe {
-        if let Some(calls) = state_of::<Calls>(event) {
-            calls.leave(*args as usize);
-        }
-    }
-    nothing()
-}
-
-unsafe extern "C" fn start_c(
-    event: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    _count: usize,
-    _names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: `sys.monitoring` calls this with the code, the place in it, what is called and its first argument.
-    unsafe {
-        if let Some(calls) = state_of::<Calls>(event) {
-            let callable = *args.add(2);
-            if let Some(key) = c_key(callable, *args.add(3), calls.missing) {
-                calls.enter_c(key, callable);
-            }
-        }
-    }
-    nothing()
-}
-
-unsafe extern "C" fn end_c(
-    event: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    _count: usize,
-    _names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: as above.
-    unsafe {
-        if let Some(calls) = state_of::<Calls>(event)
-            && let Some(key) = c_key(*args.add(2), *args.add(3), calls.missing)
-        {
-            calls.leave(key);
-        }
-    }
-    nothing()
-}
-
-/// Who hears of what.
-const PYTHON: [(&str, super::event::Handler); 6] = [
-    ("PY_START", start),
-    ("PY_RESUME", start),
-    ("PY_THROW", start),
-    ("PY_RETURN", end),
-    ("PY_YIELD", end),
-    ("PY_UNWIND", end),
-];
-const C: [(&str, super::event::Handler); 3] = [("CALL", start_c), ("C_RETURN", end_c), ("C_RAISE", end_c)];
-/// Events that come with `CALL` and must not be asked for.
-const WITH_CALL: [&str; 2] = ["C_RETURN", "C_RAISE"];
 
 /// One function's calls by another: file, line and name of the caller, calls, primitive calls, own and total time in ns.
 type CallerRow = (String, u32, String, u64, u64, i64, i64);
@@ -107,9 +26,9 @@ type FunctionRow = (String, u32, String, u64, u64, i64, i64, Vec<CallerRow>);
 pub(crate) struct CallRecorder {
     c_calls: bool,
     /// Owned while it runs, and after that as `done`.
-    running: *mut Calls,
+    running: *mut CallCounter,
     tool: Option<Tool>,
-    done: Option<Box<Calls>>,
+    done: Option<Box<CallCounter>>,
     displaced: bool,
     /// The file that is written meanwhile, how often, and without which files' functions.
     kept: Option<(PathBuf, u64, Vec<String>)>,
@@ -128,7 +47,6 @@ impl CallRecorder {
         CallRecorder { c_calls, running: null_mut(), tool: None, done: None, displaced: false, kept: None }
     }
 
-    /// Whether calls are counted.
     #[getter]
     fn running(&self) -> bool {
         !self.running.is_null()
@@ -152,23 +70,15 @@ impl CallRecorder {
             ));
         }
         functions::prepare(py)?;
-        let api = monitoring::api(py);
-        let missing = match &api {
-            Some(api) => api.getattr("MISSING")?.as_ptr(),
-            None => null_mut(),
-        };
-        let mut calls = this.borrow_mut().done.take().unwrap_or_else(|| Box::new(Calls::new(missing)));
+        let missing = missing(py)?;
+        let mut calls = this.borrow_mut().done.take().unwrap_or_else(|| Box::new(CallCounter::new(missing)));
         if let Some((path, every_ns, hidden)) = this.borrow_mut().kept.take() {
-            let (kept, due) = Kept::new(path, every_ns);
+            let (kept, due) = PeriodicFile::new(path, every_ns);
             calls.keep(kept, due, hidden);
         }
         let calls = Box::into_raw(calls);
         let c_calls = this.borrow().c_calls;
-        let armed = match &api {
-            Some(api) => arm(api, calls, c_calls).map(Some),
-            None => legacy::start_calls(this.as_any(), calls, c_calls).map(|()| None),
-        };
-        match armed {
+        match arm(this.as_any(), calls, c_calls) {
             Ok(tool) => {
                 let mut recorder = this.borrow_mut();
                 (recorder.running, recorder.tool) = (calls, tool);
@@ -191,7 +101,6 @@ impl CallRecorder {
     /// Ends. Calls that are open count as ended now.
     fn stop(this: &Bound<'_, Self>) -> PyResult<()> {
         let now = ticks::now();
-        let py = this.py();
         let (running, tool) = {
             let mut recorder = this.borrow_mut();
             (std::mem::replace(&mut recorder.running, null_mut()), recorder.tool.take())
@@ -199,14 +108,11 @@ impl CallRecorder {
         if running.is_null() {
             return Ok(());
         }
-        let ours = match tool {
-            Some(tool) => tool.release(py),
-            None => legacy::stop_calls(this.as_any()),
-        };
+        let ours = disarm::<CallCounter>(this.as_any(), tool);
         // SAFETY: it was made by `start`, and nobody listens with it any more.
         let mut calls = unsafe { Box::from_raw(running) };
         calls.keep_no_more();
-        let Calls { threads, totals, .. } = &mut *calls;
+        let CallCounter { threads, totals, .. } = &mut *calls;
         for thread in threads.all() {
             thread.end_all(now);
             totals.add(thread);
@@ -237,40 +143,8 @@ impl CallRecorder {
 
 impl Drop for CallRecorder {
     fn drop(&mut self) {
-        if self.running.is_null() {
-            return;
-        }
-        Python::attach(|py| {
-            if let Some(tool) = self.tool.take() {
-                // There is nobody left to tell.
-                let _ = tool.release(py);
-            } else {
-                legacy::forget_calls(self.running);
-            }
-            // SAFETY: nobody listens with it any more.
-            drop(unsafe { Box::from_raw(self.running) });
-        });
-    }
-}
-
-fn arm(api: &Bound<'_, PyAny>, calls: *mut Calls, c_calls: bool) -> PyResult<Tool> {
-    let mut tool = Tool::take(api)?;
-    let mut listen = || -> PyResult<()> {
-        let mut events = 0;
-        for (name, handler) in PYTHON.iter().chain(C.iter().filter(|_| c_calls)) {
-            let number = tool.listen(api, name, *handler, calls.cast::<c_void>())?;
-            if !WITH_CALL.contains(name) {
-                events |= number;
-            }
-        }
-        tool.set_events(api, events)
-    };
-    match listen() {
-        Ok(()) => Ok(tool),
-        Err(error) => {
-            // The first failure is the one to tell.
-            let _ = tool.release(api.py());
-            Err(error)
+        if !self.running.is_null() {
+            Python::attach(|py| drop_listener(py, self.tool.take(), self.running));
         }
     }
 }

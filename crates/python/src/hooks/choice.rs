@@ -6,7 +6,6 @@ use stepscope_record::calls::{FunctionId, Pattern, plain_name};
 
 use super::functions::Functions;
 
-/// Patterns, and files that are ours.
 #[derive(Default)]
 pub(super) struct Choice {
     pub(super) include: Vec<Pattern>,

@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 use pyo3::ffi;
 use pyo3::prelude::*;
 
-// What every Python since 3.9 has, and the limited API names only later; as in `region.rs`.
+// What every Python since 3.9 has, and the limited API names only later; as in `region/class.rs`.
 const HAVE_VECTORCALL: c_ulong = 1 << 11;
 const SSIZE: c_int = 19;
 const READ_ONLY: c_int = 1;

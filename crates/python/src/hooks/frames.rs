@@ -9,14 +9,13 @@ use std::sync::OnceLock;
 
 use pyo3::ffi;
 use pyo3::prelude::*;
-use stepscope_record::heap::Place;
+use stepscope_record::heap::CodePosition;
 
 use crate::errors;
 
 /// What Python 3.11 and later call the place of an instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum At {
-    /// An address.
     Address,
     /// A number of bytes, before 3.10.
     Bytes,
@@ -30,7 +29,6 @@ struct Layout {
     /// From a thread to its frame; in between there may be another structure, and where in that it is.
     frame: usize,
     between: Option<usize>,
-    /// From a frame.
     code: usize,
     back: usize,
     instruction: usize,
@@ -154,10 +152,10 @@ impl Frames {
 }
 
 impl Iterator for Frames {
-    type Item = Place;
+    type Item = CodePosition;
 
     #[inline]
-    fn next(&mut self) -> Option<Place> {
+    fn next(&mut self) -> Option<CodePosition> {
         let layout = &self.layout;
         while !self.next.is_null() {
             let frame = self.next;
@@ -175,7 +173,7 @@ impl Iterator for Frames {
                     At::Bytes => read::<i32>(frame, layout.instruction),
                     At::Words => read::<i32>(frame, layout.instruction).wrapping_mul(2),
                 };
-                return Some(Place { code, at });
+                return Some(CodePosition { code, at });
             }
         }
         None
@@ -213,7 +211,7 @@ pub(super) fn check(py: Python<'_>) -> PyResult<()> {
     }
     if layout.at == At::Address {
         // SAFETY: the layout is that of this version; with 0 for the first instruction, places are that much too far.
-        let places: Vec<Place> = unsafe { walk(layout) };
+        let places: Vec<CodePosition> = unsafe { walk(layout) };
         let (Some(place), Some((code, lasti))) = (places.first(), told.first()) else { return Err(unknown()) };
         let first = place.at.wrapping_sub(*lasti);
         if place.code != *code || !(64..1024).contains(&first) {
@@ -237,7 +235,7 @@ pub(super) fn check(py: Python<'_>) -> PyResult<()> {
 
 /// # Safety
 /// The layout is that of this Python.
-unsafe fn walk(layout: Layout) -> Vec<Place> {
+unsafe fn walk(layout: Layout) -> Vec<CodePosition> {
     // SAFETY: as promised; the caller holds the interpreter.
     unsafe {
         let thread = ffi::PyGILState_GetThisThreadState();

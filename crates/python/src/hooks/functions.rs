@@ -19,10 +19,8 @@ use super::symbols::{BuiltIn, Descriptor};
 const MAX_FUNCTIONS: usize = 1 << 20;
 /// The class of Python's functions, which the limited API does not name.
 static FUNCTION: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());
-/// The name of the rest.
-const REST: &str = "<all further functions>";
+const OTHER_FUNCTIONS: &str = "<all further functions>";
 
-/// Something that was called.
 enum Function {
     Code(Py<PyAny>),
     /// A function of a module, or a static method.
@@ -41,7 +39,6 @@ enum Function {
     Rest,
 }
 
-/// All of them.
 #[derive(Default)]
 pub(super) struct Functions {
     known: Vec<Function>,
@@ -102,7 +99,6 @@ impl Functions {
         number
     }
 
-    /// Whether it is code of Python's.
     pub(super) fn is_code(&self, id: FunctionId) -> bool {
         matches!(self.known.get(id.0 as usize), Some(Function::Code(_)))
     }
@@ -134,11 +130,10 @@ impl Functions {
                 let known = class.and_then(|class| found_in(class, &name, Some(*method)));
                 built_in(known.unwrap_or_else(|| method_of(py, module.as_ref(), &name)))
             }
-            Some(Function::Rest) | None => built_in(REST.to_owned()),
+            Some(Function::Rest) | None => built_in(OTHER_FUNCTIONS.to_owned()),
         }
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> u32 {
         self.known.len() as u32
     }

@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use stepscope_model::{Document, Profile};
-use stepscope_record::heap::{HeapEnd, LineMemory, Named, Place, Unnamed};
+use stepscope_record::heap::{CodePosition, HeapEnd, LineMemory, NamedLine, NoName};
 
 use super::frames;
 use super::symbols;
@@ -29,23 +29,23 @@ use allocators::Access;
 pub(super) use state::live_bytes;
 
 /// What is outside the limited API, found by name.
-struct Found {
+struct CPythonFunctions {
     access: Access,
     holds_interpreter: unsafe extern "C" fn() -> i32,
     line_at: unsafe extern "C" fn(*mut ffi::PyObject, i32) -> i32,
 }
 
-static FOUND: OnceLock<Option<Found>> = OnceLock::new();
+static FUNCTIONS: OnceLock<Option<CPythonFunctions>> = OnceLock::new();
 /// There is one allocator, and one who tracks it.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 static WATCHES_FORKS: AtomicBool = AtomicBool::new(false);
 
 #[cfg(unix)]
-fn find() -> Option<Found> {
+fn find() -> Option<CPythonFunctions> {
     let process = libloading::os::unix::Library::this();
     // SAFETY: these are functions with these types in every CPython since 3.9, and they live as long as the process.
     unsafe {
-        Some(Found {
+        Some(CPythonFunctions {
             access: Access {
                 get: *process.get(b"PyMem_GetAllocator\0").ok()?,
                 set: *process.get(b"PyMem_SetAllocator\0").ok()?,
@@ -57,12 +57,12 @@ fn find() -> Option<Found> {
 }
 
 #[cfg(not(unix))]
-fn find() -> Option<Found> {
+fn find() -> Option<CPythonFunctions> {
     None
 }
 
-fn found() -> PyResult<&'static Found> {
-    FOUND.get_or_init(find).as_ref().ok_or_else(|| {
+fn found() -> PyResult<&'static CPythonFunctions> {
+    FUNCTIONS.get_or_init(find).as_ref().ok_or_else(|| {
         errors::stepscope(
             "memory cannot be tracked: this Python does not have the functions of CPython".to_owned(),
             Some("use CPython 3.9 to 3.13 on Linux".to_owned()),
@@ -75,7 +75,7 @@ fn found() -> PyResult<&'static Found> {
 /// # Safety
 /// Python has not ended.
 unsafe fn holds_interpreter() -> bool {
-    match FOUND.get() {
+    match FUNCTIONS.get() {
         // SAFETY: as promised.
         Some(Some(found)) => unsafe { (found.holds_interpreter)() != 0 },
         _ => false,
@@ -92,7 +92,7 @@ pub(crate) struct MemoryTracker {
     running: bool,
     displaced: bool,
     process: u32,
-    done: Option<Box<state::Tracked>>,
+    done: Option<Box<state::HeapTracker>>,
 }
 
 // SAFETY: only holders of the interpreter reach it.
@@ -114,7 +114,6 @@ impl MemoryTracker {
         }
     }
 
-    /// Whether memory is tracked.
     #[getter]
     fn running(&self) -> bool {
         self.running
@@ -126,7 +125,6 @@ impl MemoryTracker {
         self.displaced
     }
 
-    /// Bytes alive now.
     #[getter]
     fn live_bytes(&self) -> u64 {
         state::live_bytes()
@@ -193,7 +191,7 @@ impl MemoryTracker {
         let mut profile = self.profile(py, &hidden, lines);
         profile.source.format = "stepscope memory".to_owned();
         profile.source.path = path.display().to_string();
-        NativeTrace::of(Document::Profile(profile), path)
+        NativeTrace::from_document(Document::Profile(profile), path)
     }
 
     /// Writes the same to a file.
@@ -218,11 +216,11 @@ impl MemoryTracker {
 impl MemoryTracker {
     fn end(&mut self) -> Option<HeapEnd> {
         let (sample_bytes, running) = (self.sample_bytes, self.running);
-        let copy = |tracked: &mut state::Tracked| {
+        let copy = |tracked: &mut state::HeapTracker| {
             // SAFETY: the interpreter is held.
             unsafe { tracked.hold_waiting() };
             let now_ns = tracked.end_ns();
-            HeapEnd::of(&tracked.heap, sample_bytes, now_ns, running)
+            HeapEnd::copy(&tracked.heap, sample_bytes, now_ns, running)
         };
         match &mut self.done {
             Some(done) => Some(copy(done)),
@@ -236,7 +234,7 @@ impl MemoryTracker {
         let lines: Vec<LineMemory> = lines
             .into_iter()
             .map(|(file, first, name, line, hits, rss_bytes, increment_bytes)| LineMemory {
-                function: Named { file, name, line: first },
+                function: NamedLine { file, name, line: first },
                 line,
                 hits,
                 rss_bytes,
@@ -265,20 +263,20 @@ impl Drop for MemoryTracker {
 }
 
 /// The names of a place; none for one of ours.
-fn named(py: Python<'_>, place: Place, hidden: &[String]) -> Result<Named, Unnamed> {
+fn named(py: Python<'_>, place: CodePosition, hidden: &[String]) -> Result<NamedLine, NoName> {
     // SAFETY: code that stacks name is held on to.
     let code = unsafe { Bound::from_borrowed_ptr(py, place.code as *mut ffi::PyObject) };
     let text = |name: &str| code.getattr(name).map(|text| super::functions::lossy(&text));
     let file = text("co_filename").unwrap_or_default();
     match hidden.iter().position(|start| file.starts_with(start)) {
-        Some(0) => return Err(Unnamed::Start),
-        Some(_) => return Err(Unnamed::Hidden),
+        Some(0) => return Err(NoName::Start),
+        Some(_) => return Err(NoName::Hidden),
         None => {}
     }
     let name = text("co_qualname").or_else(|_| text("co_name")).unwrap_or_default();
     // SAFETY: as above, and the interpreter is held.
     let line = found().map_or(0, |found| unsafe { (found.line_at)(code.as_ptr(), place.at) });
-    Ok(Named { file, name, line: u32::try_from(line).unwrap_or(0) })
+    Ok(NamedLine { file, name, line: u32::try_from(line).unwrap_or(0) })
 }
 
 /// In a forked child: nothing is tracked there, and nothing is counted.

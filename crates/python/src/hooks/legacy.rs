@@ -1,18 +1,17 @@
-//! Events before CPython 3.12: `PyEval_SetProfile` for calls, `PyEval_SetTrace` for lines. There is one of each per thread.
+//! Events before CPython 3.12: `PyEval_SetTrace` for lines, and `PyEval_SetProfile` for calls ([`super::legacy_calls`]).
+//! There is one of each per thread.
 //!
 //! Threads that are started later are armed through `threading`, which has the first event of a new thread call us.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::null_mut;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyCFunction;
 
-use super::counted::Calls;
-use super::functions::built_in_key;
-use super::symbols::{TraceFunction, symbols};
+use super::symbols::symbols;
 use super::watched::Lines;
 use crate::errors;
 
@@ -20,64 +19,11 @@ use crate::errors;
 pub(super) const CALL: c_int = 0;
 const LINE: c_int = 2;
 pub(super) const RETURN: c_int = 3;
-pub(super) const C_CALL: c_int = 4;
-pub(super) const C_EXCEPTION: c_int = 5;
-pub(super) const C_RETURN: c_int = 6;
-
-/// What counts calls now, or null.
-static CALLS: AtomicPtr<Calls> = AtomicPtr::new(null_mut());
-static C_CALLS: AtomicBool = AtomicBool::new(true);
-/// The recorder of it, borrowed: what `sys.getprofile` gives.
-static CALL_RECORDER: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 
 /// What times lines now: the lines of chosen functions, and each moment's own line. Either may be null.
 static LINES: [AtomicPtr<Lines>; 2] = [AtomicPtr::new(null_mut()), AtomicPtr::new(null_mut())];
 /// Stands for us in `sys.gettrace`.
 static TRACER: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
-
-unsafe extern "C" fn profile(
-    _recorder: *mut ffi::PyObject,
-    frame: *mut c_void,
-    what: c_int,
-    arg: *mut ffi::PyObject,
-) -> c_int {
-    // SAFETY: CPython calls this with a frame, and with a C function at the events of one.
-    unsafe {
-        let Some(calls) = CALLS.load(Ordering::Relaxed).as_mut() else {
-            // Another thread has ended it, and only this one can take the function out.
-            set(|symbols| (symbols.set_profile)(None, null_mut()));
-            return 0;
-        };
-        match what {
-            CALL => with_code(frame, |code| calls.enter(code)),
-            RETURN => with_code(frame, |code| calls.leave(code as usize)),
-            C_CALL if C_CALLS.load(Ordering::Relaxed) => {
-                if let Some(key) = c_function(arg) {
-                    calls.enter_c(key, arg);
-                }
-            }
-            C_RETURN | C_EXCEPTION if C_CALLS.load(Ordering::Relaxed) => {
-                if let Some(key) = c_function(arg) {
-                    calls.leave(key);
-                }
-            }
-            _ => {}
-        }
-    }
-    0
-}
-
-/// The key of a C function that an event is about.
-///
-/// # Safety
-/// `callable` is alive or null, and the caller holds the interpreter.
-pub(super) unsafe fn c_function(callable: *mut ffi::PyObject) -> Option<usize> {
-    if callable.is_null() {
-        return None;
-    }
-    // SAFETY: as promised.
-    unsafe { built_in_key(callable) }
-}
 
 unsafe extern "C" fn trace(
     _tracer: *mut ffi::PyObject,
@@ -138,56 +84,6 @@ unsafe fn frame_line(frame: *mut c_void) -> Option<u32> {
 pub(super) fn set(work: impl FnOnce(&super::symbols::Symbols)) {
     if let Ok(symbols) = symbols() {
         work(symbols);
-    }
-}
-
-/// Begins to count calls in this thread and in those that are started from now on.
-pub(super) fn start_calls(recorder: &Bound<'_, PyAny>, calls: *mut Calls, c_calls: bool) -> PyResult<()> {
-    let py = recorder.py();
-    let other = py.import("sys")?.call_method0("getprofile")?;
-    if !other.is_none() || !CALLS.load(Ordering::Relaxed).is_null() {
-        return Err(taken("profiles", &other, "calls are not counted"));
-    }
-    let arm = PyCFunction::new_closure(py, Some(ARM), None, |args, _| {
-        set(|symbols| {
-            let recorder = CALL_RECORDER.load(Ordering::Relaxed);
-            // SAFETY: the recorder is alive while it is there.
-            unsafe {
-                (symbols.set_profile)((!recorder.is_null()).then_some(profile as TraceFunction), recorder)
-            };
-        });
-        // SAFETY: `sys.setprofile` calls this with a frame, and the interpreter is held.
-        unsafe { first_event(args, |frame| profile(null_mut(), frame, CALL, null_mut())) }
-    })?;
-    py.import("threading")?.call_method1("setprofile", (arm,))?;
-    C_CALLS.store(c_calls, Ordering::Relaxed);
-    CALLS.store(calls, Ordering::Relaxed);
-    CALL_RECORDER.store(recorder.as_ptr(), Ordering::Relaxed);
-    let symbols = symbols()?;
-    // SAFETY: the function has the type that is wanted, and CPython holds on to the recorder.
-    unsafe { (symbols.set_profile)(Some(profile), recorder.as_ptr()) };
-    Ok(())
-}
-
-/// Ends it; whether nobody has taken our place in this thread.
-pub(super) fn stop_calls(recorder: &Bound<'_, PyAny>) -> PyResult<bool> {
-    let py = recorder.py();
-    // Before anything else runs: without anybody to tell, the function takes itself out.
-    let ours = py.import("sys")?.call_method0("getprofile")?.is(recorder);
-    CALLS.store(null_mut(), Ordering::Relaxed);
-    CALL_RECORDER.store(null_mut(), Ordering::Relaxed);
-    if ours {
-        // SAFETY: no function needs no object.
-        unsafe { (symbols()?.set_profile)(None, null_mut()) };
-    }
-    let_go_of_threads(py, "_profile_hook", "setprofile")?;
-    Ok(ours)
-}
-
-/// The recorder is gone: nothing is counted any more.
-pub(super) fn forget_calls(calls: *mut Calls) {
-    if CALLS.compare_exchange(calls, null_mut(), Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-        CALL_RECORDER.store(null_mut(), Ordering::Relaxed);
     }
 }
 

@@ -1,7 +1,7 @@
 //! What `sys.monitoring` tells of lines.
 
 use pyo3::ffi;
-use stepscope_record::lines::Share;
+use stepscope_record::line_times::Share;
 
 use super::event::{Handler, nothing, state_of};
 use super::watched::Lines;

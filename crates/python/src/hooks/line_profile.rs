@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 use pyo3::prelude::*;
 use stepscope_model::{Frame, FrameId, LineRow, Profile};
 use stepscope_record::calls::FunctionId;
-use stepscope_record::lines::LineSum;
+use stepscope_record::line_times::LineSum;
 
 use super::functions::Functions;
 use super::ticks;
@@ -15,7 +15,6 @@ use super::ticks;
 /// Hits and ticks by function and line.
 pub(super) type LineSums = HashMap<(FunctionId, u32), (u64, u64), RandomState>;
 
-/// Adds lines to sums.
 pub(super) fn add(sums: &mut LineSums, more: impl Iterator<Item = LineSum>) {
     for line in more {
         let known = sums.entry((line.function, line.line)).or_default();
@@ -24,7 +23,6 @@ pub(super) fn add(sums: &mut LineSums, more: impl Iterator<Item = LineSum>) {
     }
 }
 
-/// Names the functions.
 pub(super) fn profile(py: Python<'_>, functions: &Functions, sums: LineSums) -> Profile {
     let scale = ticks::scale();
     let mut profile = Profile::default();

@@ -8,14 +8,14 @@ use hashbrown::HashMap;
 use pyo3::prelude::*;
 use stepscope_model::Profile;
 use stepscope_record::heap::{LineMemories, Rss};
-use stepscope_record::lines::{Share, ThreadLines};
+use stepscope_record::line_times::{Share, ThreadLines};
 
 use super::functions::Functions;
-use super::kept::Kept;
 use super::legacy;
 use super::line_events::{GLOBAL, LOCAL};
 use super::line_profile::{add, profile};
 use super::monitoring::{self, Tool};
+use super::periodic_file::PeriodicFile;
 use super::symbols;
 use super::threads::Threads;
 use super::ticks;
@@ -77,7 +77,6 @@ impl LineTimer {
         LineTimer { judge, lines: Box::into_raw(lines), tool: None, own, running: false }
     }
 
-    /// Whether lines are timed.
     #[getter]
     fn running(&self) -> bool {
         self.running
@@ -102,7 +101,6 @@ impl LineTimer {
         Ok(())
     }
 
-    /// The opposite of `watch`.
     fn unwatch(&mut self, code: &Bound<'_, PyAny>) -> PyResult<()> {
         // SAFETY: the interpreter is held.
         let over = unsafe {
@@ -142,7 +140,7 @@ impl LineTimer {
     fn keep(&mut self, path: PathBuf, every_s: f64) {
         // SAFETY: the interpreter is held.
         let lines = unsafe { &mut *self.lines };
-        let (kept, due) = Kept::new(path, (every_s.max(0.0) * 1e9) as u64);
+        let (kept, due) = PeriodicFile::new(path, (every_s.max(0.0) * 1e9) as u64);
         (lines.kept, lines.due) = (Some(kept), due);
     }
 
@@ -196,7 +194,6 @@ impl LineTimer {
         }
     }
 
-    /// The opposite of `pause`.
     fn resume(&self) {
         // SAFETY: the interpreter is held.
         if let Some(Some(thread)) = unsafe { (*self.lines).threads.known() } {

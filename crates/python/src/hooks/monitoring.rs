@@ -9,8 +9,8 @@ use super::event::{self, Handler};
 use crate::errors;
 
 /// Places that are nobody's by convention come first; then the profilers' own, which `cProfile` takes.
-const PLACES: [u8; 3] = [4, 3, 2];
-const NAME: &str = "stepscope";
+const TOOL_IDS: [u8; 3] = [4, 3, 2];
+const TOOL_NAME: &str = "stepscope";
 
 /// `sys.monitoring`, where there is one.
 pub(super) fn api(py: Python<'_>) -> Option<Bound<'_, PyAny>> {
@@ -31,16 +31,15 @@ pub(super) struct Tool {
 }
 
 impl Tool {
-    /// Takes a free place.
     pub(super) fn take(api: &Bound<'_, PyAny>) -> PyResult<Tool> {
-        for place in PLACES {
+        for place in TOOL_IDS {
             if api.call_method1("get_tool", (place,))?.is_none() {
-                api.call_method1("use_tool_id", (place, NAME))?;
+                api.call_method1("use_tool_id", (place, TOOL_NAME))?;
                 IS_THERE.store(true, Ordering::Relaxed);
                 return Ok(Tool { place, handlers: Vec::new() });
             }
         }
-        let names = PLACES.map(|place| {
+        let names = TOOL_IDS.map(|place| {
             let name = api.call_method1("get_tool", (place,)).and_then(|name| name.extract::<String>());
             name.unwrap_or_default()
         });
@@ -50,7 +49,6 @@ impl Tool {
         ))
     }
 
-    /// Which place it is.
     pub(super) fn place(&self) -> u8 {
         self.place
     }
@@ -92,7 +90,7 @@ impl Tool {
         }
         let Some(api) = api(py) else { return Ok(false) };
         let name = api.call_method1("get_tool", (self.place,))?;
-        if !name.extract::<String>().is_ok_and(|name| name == NAME) {
+        if !name.extract::<String>().is_ok_and(|name| name == TOOL_NAME) {
             return Ok(false);
         }
         self.set_events(&api, 0)?;

@@ -10,7 +10,6 @@ use super::symbols::thread_number;
 /// a hundred thousand of them.
 const MAX_APART: usize = 64;
 
-/// Something of each thread.
 pub(super) struct Threads<T> {
     /// The thread that came last, as [`here`] tells them apart.
     last: usize,

@@ -11,9 +11,8 @@ static COUNTER: AtomicBool = AtomicBool::new(false);
 /// When this was loaded, on both clocks.
 static START: OnceLock<(u64, i64)> = OnceLock::new();
 /// Of several readings of both clocks the one that took least is kept: the thread may lose the processor in between.
-const TRIES: usize = 5;
+const TRY_COUNT: usize = 5;
 
-/// Chooses the clock.
 pub(super) fn start() {
     START.get_or_init(|| {
         COUNTER.store(has_counter(), Ordering::Relaxed);
@@ -47,7 +46,6 @@ pub(super) struct Clock {
 }
 
 impl Clock {
-    /// From now on.
     pub(super) fn start() -> Clock {
         let (ticks, steady) = both();
         Clock { ticks, unix_ns: now_ns() - (steady_ns() - steady) }
@@ -76,7 +74,6 @@ impl Clock {
     }
 }
 
-/// So many nanoseconds in ticks.
 pub(super) fn from_ns(ns: u64) -> u64 {
     const MANY: u64 = 1 << 40;
     let per_many = scale()(MANY).0.max(1) as u128;
@@ -90,7 +87,7 @@ fn both() -> (u64, i64) {
         (now().saturating_sub(before), before, ns)
     };
     let (gap, before, ns) =
-        (0..TRIES).map(|_| read()).min_by_key(|reading| reading.0).unwrap_or((0, now(), steady_ns()));
+        (0..TRY_COUNT).map(|_| read()).min_by_key(|reading| reading.0).unwrap_or((0, now(), steady_ns()));
     (before + gap / 2, ns)
 }
 

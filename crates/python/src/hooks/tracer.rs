@@ -1,108 +1,20 @@
 //! `CallTracer`: writes every call of the program to a file, with its beginning and end, as they happen.
 
-use std::ffi::c_void;
 use std::fs::File;
 use std::path::PathBuf;
 use std::ptr::null_mut;
 
-use pyo3::ffi;
 use pyo3::prelude::*;
 use stepscope_record::calls::Pattern;
 
+use super::call_events::{arm, disarm, drop_listener, missing};
+use super::call_listener::CallListener;
+use super::call_writer::{CallLimits, CallWriter};
 use super::choice::Choice;
-use super::event::{Handler, nothing, state_of};
-use super::functions::{self, c_key};
-use super::legacy_trace;
-use super::monitoring::{self, Tool};
+use super::functions;
+use super::monitoring::Tool;
 use super::symbols;
-use super::traced::{Traced, Wanted};
 use crate::errors;
-
-unsafe extern "C" fn start(
-    event: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    _count: usize,
-    _names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: `sys.monitoring` calls this with a code object first.
-    unsafe {
-        if let Some(traced) = state_of::<Traced>(event)
-            && !traced.is_over()
-        {
-            traced.enter(*args);
-        }
-    }
-    nothing()
-}
-
-unsafe extern "C" fn end(
-    event: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    _count: usize,
-    _names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: as above.
-    unsafe {
-        if let Some(traced) = state_of::<Traced>(event)
-            && !traced.is_over()
-        {
-            traced.leave(*args as usize);
-        }
-    }
-    nothing()
-}
-
-unsafe extern "C" fn start_c(
-    event: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    _count: usize,
-    _names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: `sys.monitoring` calls this with the code, the place in it, what is called and its first argument.
-    unsafe {
-        if let Some(traced) = state_of::<Traced>(event) {
-            let callable = *args.add(2);
-            if let Some(key) = c_key(callable, *args.add(3), traced.missing)
-                && !traced.is_over()
-            {
-                traced.enter_c(key, callable);
-            }
-        }
-    }
-    nothing()
-}
-
-unsafe extern "C" fn end_c(
-    event: *mut ffi::PyObject,
-    args: *const *mut ffi::PyObject,
-    _count: usize,
-    _names: *mut ffi::PyObject,
-) -> *mut ffi::PyObject {
-    // SAFETY: as above.
-    unsafe {
-        if let Some(traced) = state_of::<Traced>(event)
-            && let Some(key) = c_key(*args.add(2), *args.add(3), traced.missing)
-            && !traced.is_over()
-        {
-            traced.leave(key);
-        }
-    }
-    nothing()
-}
-
-/// Who hears of what; the last three are of C functions. `C_RETURN` and `C_RAISE` come with `CALL`.
-const EVENTS: [(&str, Handler, bool); 9] = [
-    ("PY_START", start, true),
-    ("PY_RESUME", start, true),
-    ("PY_THROW", start, true),
-    ("PY_RETURN", end, true),
-    ("PY_YIELD", end, true),
-    ("PY_UNWIND", end, true),
-    ("CALL", start_c, true),
-    ("C_RETURN", end_c, false),
-    ("C_RAISE", end_c, false),
-];
-const PYTHON_EVENTS: usize = 6;
 
 /// Writes calls between `start` and `stop`.
 #[pyclass(module = "stepscope._native")]
@@ -113,8 +25,8 @@ pub(crate) struct CallTracer {
     name: String,
     c_calls: bool,
     /// Taken by `start`.
-    wanted: Option<Wanted>,
-    running: *mut Traced,
+    wanted: Option<CallLimits>,
+    running: *mut CallWriter,
     tool: Option<Tool>,
     displaced: bool,
     over: Option<String>,
@@ -153,7 +65,7 @@ impl CallTracer {
             append,
             name,
             c_calls,
-            wanted: Some(Wanted { min_ns, max_calls: max_calls.max(1), max_depth, choice, cost_ns }),
+            wanted: Some(CallLimits { min_ns, max_calls: max_calls.max(1), max_depth, choice, cost_ns }),
             running: null_mut(),
             tool: None,
             displaced: false,
@@ -205,11 +117,7 @@ impl CallTracer {
                 Some("make a new one for each file".to_owned()),
             ));
         };
-        let api = monitoring::api(py);
-        let missing = match &api {
-            Some(api) => api.getattr("MISSING")?.as_ptr(),
-            None => null_mut(),
-        };
+        let missing = missing(py)?;
         let traced = {
             let tracer = this.borrow();
             let file = if tracer.append {
@@ -217,16 +125,12 @@ impl CallTracer {
             } else {
                 File::create(&tracer.path)
             };
-            file.and_then(|file| Traced::new(wanted, file, &tracer.name, missing))
+            file.and_then(|file| CallWriter::new(wanted, file, &tracer.name, missing))
                 .map_err(|error| errors::writing(&error, &tracer.path.display().to_string()))?
         };
         let traced = Box::into_raw(Box::new(traced));
         let c_calls = this.borrow().c_calls;
-        let armed = match &api {
-            Some(api) => arm(api, traced, c_calls).map(Some),
-            None => legacy_trace::start(this.as_any(), traced, c_calls).map(|()| None),
-        };
-        match armed {
+        match arm(this.as_any(), traced, c_calls) {
             Ok(tool) => {
                 let mut tracer = this.borrow_mut();
                 (tracer.running, tracer.tool) = (traced, tool);
@@ -258,7 +162,6 @@ impl CallTracer {
 
 impl CallTracer {
     fn finish(this: &Bound<'_, Self>, abandon: bool) -> PyResult<()> {
-        let py = this.py();
         let (running, tool) = {
             let mut tracer = this.borrow_mut();
             (std::mem::replace(&mut tracer.running, null_mut()), tracer.tool.take())
@@ -276,10 +179,7 @@ impl CallTracer {
             }
             traced.over.is_some()
         };
-        let ours = match tool {
-            Some(tool) => tool.release(py),
-            None => legacy_trace::stop(this.as_any()),
-        };
+        let ours = disarm::<CallWriter>(this.as_any(), tool);
         // SAFETY: nobody listens with it any more.
         let mut traced = unsafe { Box::from_raw(running) };
         let mut tracer = this.borrow_mut();
@@ -303,39 +203,7 @@ impl Drop for CallTracer {
         Python::attach(|py| {
             // SAFETY: it is alive until below.
             unsafe { &mut *self.running }.end(None);
-            if let Some(tool) = self.tool.take() {
-                // There is nobody left to tell.
-                let _ = tool.release(py);
-            } else {
-                legacy_trace::forget(self.running);
-            }
-            // SAFETY: nobody listens with it any more.
-            drop(unsafe { Box::from_raw(self.running) });
+            drop_listener(py, self.tool.take(), self.running);
         });
-    }
-}
-
-fn arm(api: &Bound<'_, PyAny>, traced: *mut Traced, c_calls: bool) -> PyResult<Tool> {
-    let mut tool = Tool::take(api)?;
-    let mut listen = || -> PyResult<()> {
-        let mut events = 0;
-        let wanted = if c_calls { EVENTS.len() } else { PYTHON_EVENTS };
-        for (name, handler, asked_for) in &EVENTS[..wanted] {
-            let number = tool.listen(api, name, *handler, traced.cast::<c_void>())?;
-            if *asked_for {
-                events |= number;
-            }
-        }
-        // SAFETY: it is alive, and nothing comes before the events are set.
-        unsafe { (*traced).place = Some(tool.place()) };
-        tool.set_events(api, events)
-    };
-    match listen() {
-        Ok(()) => Ok(tool),
-        Err(error) => {
-            // The first failure is the one to tell.
-            let _ = tool.release(api.py());
-            Err(error)
-        }
     }
 }

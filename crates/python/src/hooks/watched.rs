@@ -7,13 +7,13 @@ use pyo3::prelude::*;
 use stepscope_formats::write_lprof;
 use stepscope_record::calls::FunctionId;
 use stepscope_record::heap::{LineMemories, Rss};
-use stepscope_record::lines::{Share, ThreadLines};
+use stepscope_record::line_times::{Share, ThreadLines};
 
 use super::functions::Functions;
 use super::heap::live_bytes;
-use super::kept::Kept;
 use super::line_profile::{LineSums, add, profile};
 use super::monitoring;
+use super::periodic_file::PeriodicFile;
 use super::symbols::this_thread;
 use super::threads::Threads;
 use super::ticks;
@@ -22,7 +22,7 @@ use super::ticks;
 const CAN_PAUSE: u32 = 0x20 | 0x80 | 0x200;
 
 /// What is known about a code object.
-pub(super) struct Watched {
+pub(super) struct WatchedCode {
     /// How many ask for its lines; in code that nobody chose, 1 if it is the user's.
     pub(super) by: u32,
     function: FunctionId,
@@ -41,7 +41,7 @@ pub(super) struct Lines {
     pub(super) folded_events: u64,
     /// Events of code that is not watched, which come too before Python 3.12.
     pub(super) passed: u64,
-    pub(super) watched: HashMap<usize, Watched, RandomState>,
+    pub(super) watched: HashMap<usize, WatchedCode, RandomState>,
     /// Asked once about every code object whether its lines are timed. Owned by the timer; null if functions are chosen.
     pub(super) judge: *mut ffi::PyObject,
     /// Threads that are asking it.
@@ -55,7 +55,7 @@ pub(super) struct Lines {
     /// What is returned to hear no more of a place. Borrowed from `sys.monitoring`, and never freed.
     pub(super) disable: *mut ffi::PyObject,
     /// Where it is written meanwhile, and when that is due.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<PeriodicFile>,
     pub(super) due: u64,
 }
 
@@ -106,13 +106,13 @@ impl Lines {
         let first_line = code.getattr("co_firstlineno").and_then(|line| line.extract()).unwrap_or(0);
         // SAFETY: it is alive, and whoever has it holds the interpreter.
         let function = unsafe { self.functions.code(code.as_ptr()) };
-        self.watched.entry(key).or_insert(Watched { by: 0, function, first_line, places }).by += by;
+        self.watched.entry(key).or_insert(WatchedCode { by: 0, function, first_line, places }).by += by;
     }
 
     /// # Safety
     /// The caller holds the interpreter.
     #[inline]
-    unsafe fn thread(&mut self) -> (Option<&mut ThreadLines>, &HashMap<usize, Watched, RandomState>) {
+    unsafe fn thread(&mut self) -> (Option<&mut ThreadLines>, &HashMap<usize, WatchedCode, RandomState>) {
         let Lines { share, threads, folded, folded_events, watched, cost, .. } = self;
         let (share, cost) = (*share, *cost);
         // SAFETY: as promised.
@@ -225,7 +225,7 @@ impl Lines {
     }
 }
 
-fn about(watched: &HashMap<usize, Watched, RandomState>, key: usize) -> (FunctionId, u32) {
+fn about(watched: &HashMap<usize, WatchedCode, RandomState>, key: usize) -> (FunctionId, u32) {
     watched.get(&key).map_or((FunctionId(u32::MAX), 0), |known| (known.function, known.first_line))
 }
 
@@ -243,7 +243,6 @@ pub(super) fn places(code: &Bound<'_, PyAny>) -> PyResult<Vec<(u32, u32)>> {
 }
 
 impl Lines {
-    /// The code that is watched.
     pub(super) fn chosen<'py>(&self, py: Python<'py>) -> Vec<Bound<'py, PyAny>> {
         if self.share == Share::Own {
             return Vec::new();

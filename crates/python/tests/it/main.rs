@@ -5,10 +5,10 @@
 
 #[path = "../../src/hooks/heap/filter.rs"]
 mod filter;
-#[path = "../../src/hooks/kept.rs"]
-mod kept;
-#[path = "../../src/process_memory/quick.rs"]
-mod quick;
+#[path = "../../src/hooks/periodic_file.rs"]
+mod periodic_file;
+#[path = "../../src/process_memory/slow_guard.rs"]
+mod slow_guard;
 #[path = "../../src/hooks/ticks.rs"]
 mod ticks;
 
@@ -18,8 +18,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use filter::Filter;
-use kept::Kept;
-use quick::AskedWhileQuick;
+use periodic_file::PeriodicFile;
+use slow_guard::SlowGuard;
 use stepscope_record::clock::{now_ns, steady_ns};
 
 /// An empty folder of a test's own.
@@ -116,7 +116,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     let folder = folder("kept");
     let path = folder.join("out.pstats");
     let every_ns = 3_600_000_000_000;
-    let (kept, first) = Kept::new(path.clone(), every_ns);
+    let (kept, first) = PeriodicFile::new(path.clone(), every_ns);
     let an_hour = ticks::from_ns(every_ns) / 100 * 98;
     assert!(first > ticks::now() + an_hour);
     let now = ticks::now();
@@ -140,18 +140,18 @@ fn a_file_is_written_whole_or_not_at_all() {
 fn what_is_no_file_is_left_alone() {
     start();
     let folder = folder("no-file");
-    let (kept, _) = Kept::new(folder.join("inside"), 1);
+    let (kept, _) = PeriodicFile::new(folder.join("inside"), 1);
     fs::create_dir(folder.join("inside")).unwrap();
     assert_eq!(kept.write(|_| unreachable!("a pipe or a device would be replaced")), u64::MAX);
     assert!(folder.join("inside").is_dir());
-    let (nowhere, _) = Kept::new(folder.join("missing/out"), 1);
+    let (nowhere, _) = PeriodicFile::new(folder.join("missing/out"), 1);
     assert_eq!(nowhere.write(|out| out.write_all(b"x")), u64::MAX);
     fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
 fn what_answers_late_three_times_in_a_row_is_not_asked_again() {
-    let allocator = AskedWhileQuick::new();
+    let allocator = SlowGuard::new();
     let ask = |quick: bool| {
         let limit = if quick { Duration::MAX } else { Duration::ZERO };
         allocator.ask(limit, || {

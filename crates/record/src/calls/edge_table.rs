@@ -1,8 +1,8 @@
-//! Finds the edge from a caller to what it calls. It is looked at once per call, so it is one array and one multiplication.
+//! Finds the edge from a caller to what it calls. It is used once per call, so it is one array and one multiplication.
 
 /// Slots of a new table.
 const MIN_SLOTS: usize = 64;
-const EMPTY: u32 = u32::MAX;
+const EMPTY_EDGE: u32 = u32::MAX;
 
 #[derive(Copy, Clone)]
 struct Slot {
@@ -11,7 +11,7 @@ struct Slot {
     edge: u32,
 }
 
-const FREE: Slot = Slot { key: 0, caller: 0, edge: EMPTY };
+const FREE_SLOT: Slot = Slot { key: 0, caller: 0, edge: EMPTY_EDGE };
 
 /// An open hash table, at most half full. Keys are addresses of this process, not input.
 #[derive(Clone)]
@@ -23,7 +23,7 @@ pub(super) struct EdgeTable {
 
 impl Default for EdgeTable {
     fn default() -> EdgeTable {
-        EdgeTable { slots: vec![FREE; MIN_SLOTS], used: 0, shift: 64 - MIN_SLOTS.trailing_zeros() }
+        EdgeTable { slots: vec![FREE_SLOT; MIN_SLOTS], used: 0, shift: 64 - MIN_SLOTS.trailing_zeros() }
     }
 }
 
@@ -34,10 +34,10 @@ impl EdgeTable {
         let mut at = self.place(caller, key);
         loop {
             let slot = self.slots[at & mask];
-            if slot.key == key && slot.caller == caller && slot.edge != EMPTY {
+            if slot.key == key && slot.caller == caller && slot.edge != EMPTY_EDGE {
                 return Some(slot.edge);
             }
-            if slot.edge == EMPTY {
+            if slot.edge == EMPTY_EDGE {
                 return None;
             }
             at += 1;
@@ -47,10 +47,10 @@ impl EdgeTable {
     /// Adds an edge that is not there yet.
     pub(super) fn insert(&mut self, caller: u32, key: usize, edge: u32) {
         if 2 * (self.used + 1) > self.slots.len() {
-            let larger = vec![FREE; 2 * self.slots.len()];
+            let larger = vec![FREE_SLOT; 2 * self.slots.len()];
             let old = std::mem::replace(&mut self.slots, larger);
             self.shift -= 1;
-            for slot in old.into_iter().filter(|slot| slot.edge != EMPTY) {
+            for slot in old.into_iter().filter(|slot| slot.edge != EMPTY_EDGE) {
                 self.put(slot);
             }
         }
@@ -61,7 +61,7 @@ impl EdgeTable {
     fn put(&mut self, slot: Slot) {
         let mask = self.slots.len() - 1;
         let mut at = self.place(slot.caller, slot.key);
-        while self.slots[at & mask].edge != EMPTY {
+        while self.slots[at & mask].edge != EMPTY_EDGE {
             at += 1;
         }
         self.slots[at & mask] = slot;

@@ -35,7 +35,7 @@ pub fn plain_name(shown: &str) -> String {
     inner.strip_prefix("built-in method ").unwrap_or(inner).to_owned()
 }
 
-/// Whether a text is like the pattern, or what stands after one of its separators is: `Model.step` is like `step`.
+/// Whether a text is like the pattern, or what follows one of its separators is: `Model.step` is like `step`.
 fn ends_with(text: &str, pattern: &str, separator: char) -> bool {
     is_like(text.as_bytes(), pattern.as_bytes())
         || text.match_indices(separator).any(|(at, _)| is_like(&text.as_bytes()[at + 1..], pattern.as_bytes()))

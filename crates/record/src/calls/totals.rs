@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use stepscope_model::{CallRow, Caller, Frame, FrameId, Ns, Profile};
 
-use super::{FunctionId, NOBODY, ThreadCalls};
+use super::{FunctionId, NO_CALLER, ThreadCalls};
 
 /// Calls, primitive calls, own ticks, total ticks.
 #[derive(Copy, Clone, Default)]
-struct Sums {
+struct CallSums {
     calls: u64,
     primitive: u64,
     own: u64,
     total: u64,
 }
 
-impl Sums {
-    fn add(&mut self, more: Sums) {
+impl CallSums {
+    fn add(&mut self, more: CallSums) {
         self.calls += more.calls;
         self.primitive += more.primitive;
         self.own += more.own;
@@ -27,9 +27,9 @@ impl Sums {
 /// Calls that have ended, of any number of threads.
 #[derive(Clone, Default)]
 pub struct CallTotals {
-    functions: BTreeMap<FunctionId, Sums>,
+    functions: BTreeMap<FunctionId, CallSums>,
     /// By (called, caller).
-    edges: BTreeMap<(FunctionId, FunctionId), Sums>,
+    edges: BTreeMap<(FunctionId, FunctionId), CallSums>,
 }
 
 impl CallTotals {
@@ -37,14 +37,15 @@ impl CallTotals {
     pub fn add(&mut self, thread: &ThreadCalls) {
         for function in &thread.functions {
             let sums = self.functions.entry(function.id).or_default();
-            sums.add(Sums { primitive: function.primitive, total: function.total, ..Sums::default() });
+            sums.add(CallSums { primitive: function.primitive, total: function.total, ..CallSums::default() });
         }
         for edge in &thread.edges {
             let called = thread.functions[edge.called as usize].id;
-            let sums = Sums { calls: edge.calls, primitive: edge.primitive, own: edge.own, total: edge.total };
-            let own = Sums { calls: edge.calls, own: edge.own, ..Sums::default() };
+            let sums =
+                CallSums { calls: edge.calls, primitive: edge.primitive, own: edge.own, total: edge.total };
+            let own = CallSums { calls: edge.calls, own: edge.own, ..CallSums::default() };
             self.functions.entry(called).or_default().add(own);
-            if edge.caller != NOBODY {
+            if edge.caller != NO_CALLER {
                 let caller = thread.functions[edge.caller as usize].id;
                 self.edges.entry((called, caller)).or_default().add(sums);
             }
@@ -70,7 +71,7 @@ impl CallTotals {
     ) -> Profile {
         let mut profile = Profile::default();
         let mut frames: BTreeMap<FunctionId, FrameId> = BTreeMap::new();
-        let mut rows: BTreeMap<FrameId, (Sums, BTreeMap<FrameId, Sums>)> = BTreeMap::new();
+        let mut rows: BTreeMap<FrameId, (CallSums, BTreeMap<FrameId, CallSums>)> = BTreeMap::new();
         for (&id, &sums) in self.functions.iter().filter(|(_, sums)| sums.calls > 0) {
             let Some((file, line, name)) = name(id) else { continue };
             let frame = Frame { name: profile.stacks.intern(&name), file: profile.stacks.intern(&file), line };

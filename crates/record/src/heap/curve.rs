@@ -1,7 +1,7 @@
 //! The level of memory over time: at first every 10 ms, and in longer runs as often as fits.
 
 /// Points that are kept at most.
-const MOST: usize = 2_000;
+const MAX_POINTS: usize = 2_000;
 const FIRST_EVERY_NS: u64 = 10_000_000;
 
 /// What memory was at one time.
@@ -47,7 +47,7 @@ impl Curve {
     pub fn add(&mut self, at_ns: u64, rss_bytes: Option<u64>) {
         self.points.push(CurvePoint { at_ns, live_bytes: self.most, rss_bytes });
         self.most = self.now;
-        if self.points.len() >= MOST {
+        if self.points.len() >= MAX_POINTS {
             // Of two points the higher numbers stay, so that no peak is lost.
             let halves = self.points.chunks(2).map(|two| CurvePoint {
                 at_ns: two[0].at_ns,
@@ -79,7 +79,7 @@ mod tests {
                 curve.add(at * 10_000_000, Some(at));
             }
         }
-        assert!(curve.points().len() < MOST);
+        assert!(curve.points().len() < MAX_POINTS);
         assert_eq!(curve.points().iter().map(|point| point.live_bytes).max(), Some(5_000));
         assert!(curve.points().windows(2).all(|two| two[0].at_ns < two[1].at_ns));
         assert!(curve.points().last().unwrap().at_ns > 900_000_000_000);

@@ -1,4 +1,4 @@
-//! Which allocations are looked at: all of them, or one in so many bytes on average.
+//! Which allocations are recorded: all of them, or one in so many bytes on average.
 //!
 //! Sampled bytes lie as far apart as the clicks of a counter of radiation do. An allocation of `size` bytes then holds one
 //! with a chance of `1 - exp(-size / mean)`, and counts for `size` divided by that: on average sums are right, and what is
@@ -24,7 +24,7 @@ impl Sampling {
         self.mean == 0.0
     }
 
-    /// What an allocation that was taken stands for: bytes, and how many.
+    /// What a sampled allocation represents: bytes, and how many.
     #[inline]
     pub(super) fn weight(self, size: u64) -> (u64, f64) {
         if self.is_exact() {
@@ -54,7 +54,7 @@ impl SamplingState {
     /// One that takes nothing, to begin with.
     pub const NONE: SamplingState = SamplingState { left: f64::INFINITY, mean: 0.0, seed: 1 };
 
-    /// Whether an allocation is looked at.
+    /// Whether an allocation is recorded.
     #[inline]
     pub fn takes(&mut self, size: u64) -> bool {
         self.left -= size as f64;

@@ -14,7 +14,7 @@ impl NodeId {
     /// No Python is running.
     pub const ROOT: NodeId = NodeId(0);
 
-    pub(super) fn of(index: usize) -> NodeId {
+    pub(super) fn new(index: usize) -> NodeId {
         NodeId(index as u32)
     }
 
@@ -26,8 +26,7 @@ impl NodeId {
 
 /// A place in code: the code's address, and how many bytes into it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
-    /// The code.
+pub struct CodePosition {
     pub code: usize,
     /// Where in it; below 0 before its first instruction.
     pub at: i32,
@@ -36,15 +35,15 @@ pub struct Place {
 /// The tree.
 #[derive(Debug)]
 pub struct Stacks {
-    nodes: Vec<(NodeId, Place)>,
-    known: HashMap<(NodeId, Place), NodeId, RandomState>,
+    nodes: Vec<(NodeId, CodePosition)>,
+    known: HashMap<(NodeId, CodePosition), NodeId, RandomState>,
     /// How often a stack was too many.
     pub folded: u64,
 }
 
 impl Default for Stacks {
     fn default() -> Stacks {
-        let root = (NodeId::ROOT, Place { code: 0, at: 0 });
+        let root = (NodeId::ROOT, CodePosition { code: 0, at: 0 });
         Stacks { nodes: vec![root], known: HashMap::default(), folded: 0 }
     }
 }
@@ -52,7 +51,7 @@ impl Default for Stacks {
 impl Stacks {
     /// The stack that continues another one, and whether it is new.
     #[inline]
-    pub fn child(&mut self, parent: NodeId, place: Place) -> (NodeId, bool) {
+    pub fn child(&mut self, parent: NodeId, place: CodePosition) -> (NodeId, bool) {
         if let Some(&known) = self.known.get(&(parent, place)) {
             return (known, false);
         }
@@ -60,7 +59,7 @@ impl Stacks {
             self.folded += 1;
             return (parent, false);
         }
-        let made = NodeId::of(self.nodes.len());
+        let made = NodeId::new(self.nodes.len());
         self.nodes.push((parent, place));
         self.known.insert((parent, place), made);
         (made, true)
@@ -77,8 +76,8 @@ impl Stacks {
     }
 
     /// All but the root with what they continue, each after that.
-    pub fn iter(&self) -> impl Iterator<Item = (NodeId, NodeId, Place)> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = (NodeId, NodeId, CodePosition)> + '_ {
         let nodes = self.nodes.iter().enumerate().skip(1);
-        nodes.map(|(at, &(parent, place))| (NodeId::of(at), parent, place))
+        nodes.map(|(at, &(parent, place))| (NodeId::new(at), parent, place))
     }
 }

@@ -23,7 +23,7 @@ const MAX_LOOPS: usize = 1024;
 
 /// What a function is for a loop.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Part {
+enum LoopRole {
     /// `BaseEventLoop._run_once`.
     Turn,
     /// `Handle._run`.
@@ -34,7 +34,7 @@ enum Part {
 /// The tasks of one process.
 #[derive(Debug, Default)]
 pub(crate) struct Asyncio {
-    parts: HashMap<CodeId, Part, RandomState>,
+    parts: HashMap<CodeId, LoopRole, RandomState>,
     /// The dictionary from loops to tasks.
     current: Option<u64>,
     /// By type: where its structure has the task's name; none if that is an attribute.
@@ -46,8 +46,8 @@ pub(crate) struct Asyncio {
 impl Asyncio {
     /// What the task is called that runs in this stack, the innermost frame first: `Task-3 (download)`.
     pub(crate) fn task(&mut self, spy: &mut Spy, frames: &[Frame]) -> Option<String> {
-        let turn = frames.iter().position(|frame| self.part(spy, frame.code) == Part::Turn)?;
-        let handle = frames[..turn].iter().position(|frame| self.part(spy, frame.code) == Part::Handle)?;
+        let turn = frames.iter().position(|frame| self.part(spy, frame.code) == LoopRole::Turn)?;
+        let handle = frames[..turn].iter().position(|frame| self.part(spy, frame.code) == LoopRole::Handle)?;
         let coroutine = frames.get(handle.checked_sub(1)?)?.code;
         let layout = spy.python.layout.clone();
         let running = memory_of(spy).word(frames[turn].at.wrapping_add(layout.frame_locals as u64)).ok()?;
@@ -72,13 +72,13 @@ impl Asyncio {
         Some(text)
     }
 
-    fn part(&mut self, spy: &Spy, code: CodeId) -> Part {
+    fn part(&mut self, spy: &Spy, code: CodeId) -> LoopRole {
         *self.parts.entry(code).or_insert_with(|| match spy.code(code) {
             Some(code) if code.name == "_run_once" && code.file.ends_with("asyncio/base_events.py") => {
-                Part::Turn
+                LoopRole::Turn
             }
-            Some(code) if code.name == "_run" && code.file.ends_with("asyncio/events.py") => Part::Handle,
-            _ => Part::Other,
+            Some(code) if code.name == "_run" && code.file.ends_with("asyncio/events.py") => LoopRole::Handle,
+            _ => LoopRole::Other,
         })
     }
 
@@ -106,7 +106,7 @@ fn memory_of(spy: &mut Spy) -> &mut Memory {
 }
 
 /// Where tasks of a type have their name. The structure of CPython's own is nowhere published: a task that runs has one pointer to
-/// a text or, as long as nobody gave it a name, to a number; another text may stand before it, of somebody who cancels it.
+/// a text or, as long as it has no name, to a number; a cancellation may put another text before it.
 fn name_at(memory: &mut Memory, layout: &Layout, kind: u64, task: u64) -> Result<Option<usize>, Unreadable> {
     let size = memory.word(kind.wrapping_add(layout.type_basicsize as u64))? as usize;
     let bytes = memory.bytes(task, size.min(MAX_TASK))?;

@@ -1,7 +1,7 @@
-//! Whether a function can have been called where its caller stands.
+//! Whether a function can have been called where its caller is.
 //!
 //! The frames of a stack lie one after the other in memory that is used again at once. A program that calls another function every
-//! 50 ns can be halfway through the next call while its stack is read: then one function's frame stands above another's. But where
+//! 50 ns can be halfway through the next call while its stack is read: then one function's frame is above another's. But where
 //! calls are that frequent, the interpreter has noted at each call which function it leads to. What is noted there and what the frame
 //! above says must be the same.
 
@@ -15,17 +15,17 @@ use super::memory::Memory;
 use super::numbers::{int, word};
 
 /// Where nothing is noted.
-const NONE: u32 = 0;
+const NOT_NOTED: u32 = 0;
 /// Where nothing is called.
-const NOWHERE: u32 = u32::MAX - 1;
+const NO_CALL: u32 = u32::MAX - 1;
 /// Where a call leads to several functions, whatever is noted.
-const SEVERAL: u32 = u32::MAX;
+const MANY_TARGETS: u32 = u32::MAX;
 /// How long to believe that nothing is noted.
-const NOTED_SOON: Duration = Duration::from_secs(1);
+const NOT_NOTED_FOR: Duration = Duration::from_secs(1);
 /// Entries that are kept of each table; then it begins anew.
-const MAX_KNOWN: usize = 100_000;
+const MAX_ENTRIES: usize = 100_000;
 /// An instruction for a call and what is noted behind it: itself, its argument, a counter (two bytes), the function's version.
-const NOTE: usize = 8;
+const NOTE_BYTES: usize = 8;
 const VERSION_AT: usize = 4;
 /// Functions longer than this are not checked.
 const MAX_CODE: u64 = 1 << 20;
@@ -47,7 +47,7 @@ struct Function {
 
 /// Where a process keeps what is compared.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Places<'a> {
+pub(super) struct CallLayout<'a> {
     pub(super) calls: &'a Calls,
     /// The type of function objects.
     pub(super) function_type: u64,
@@ -55,10 +55,16 @@ pub(super) struct Places<'a> {
 
 impl CallSites {
     /// Whether a frame's function and its code belong together; they lie apart, and may be read at different times.
-    pub(super) fn belong(&mut self, memory: &mut Memory, places: Places<'_>, function: u64, code: u64) -> bool {
+    pub(super) fn belong(
+        &mut self,
+        memory: &mut Memory,
+        layout: CallLayout<'_>,
+        function: u64,
+        code: u64,
+    ) -> bool {
         let fits = |known: &Function| known.code == 0 || known.code == code;
         self.functions.get(&function).is_some_and(fits)
-            || self.read_function(memory, places, function).as_ref().is_some_and(fits)
+            || self.read_function(memory, layout, function).as_ref().is_some_and(fits)
     }
 
     /// Whether `function` may be what was called at `position`, where a frame says it is. `start` is where the caller's
@@ -66,7 +72,7 @@ impl CallSites {
     pub(super) fn fits(
         &mut self,
         memory: &mut Memory,
-        places: Places<'_>,
+        layout: CallLayout<'_>,
         start: u64,
         position: u64,
         function: u64,
@@ -74,37 +80,42 @@ impl CallSites {
     ) -> bool {
         let version = self.functions.get(&function).map(|known| known.version);
         match self.leads_to.get(&position) {
-            Some((SEVERAL, _)) => return true,
+            Some((MANY_TARGETS, _)) => return true,
             // The interpreter notes a function once a call has led there a few times.
-            Some((NONE, at)) if now.saturating_duration_since(*at) < NOTED_SOON => return true,
+            Some((NOT_NOTED, at)) if now.saturating_duration_since(*at) < NOT_NOTED_FOR => return true,
             Some((noted, _)) if version == Some(*noted) => return true,
             _ => {}
         }
         // New, or not as it was: an object may have taken another's place, and an interpreter notes another function.
-        let Some(known) = self.read_function(memory, places, function) else { return false };
-        let noted = leads_to(memory, places.calls, start, position);
+        let Some(known) = self.read_function(memory, layout, function) else { return false };
+        let noted = leads_to(memory, layout.calls, start, position);
         self.leads_to.insert(position, (noted, now));
-        noted == NONE || (noted != NOWHERE && (noted == known.version || known.code == 0))
+        noted == NOT_NOTED || (noted != NO_CALL && (noted == known.version || known.code == 0))
     }
 
     /// None where there is nothing at that address.
-    fn read_function(&mut self, memory: &mut Memory, places: Places<'_>, function: u64) -> Option<Function> {
-        if self.leads_to.len().max(self.functions.len()) >= MAX_KNOWN {
+    fn read_function(
+        &mut self,
+        memory: &mut Memory,
+        layout: CallLayout<'_>,
+        function: u64,
+    ) -> Option<Function> {
+        if self.leads_to.len().max(self.functions.len()) >= MAX_ENTRIES {
             (self.leads_to, self.functions) = (HashMap::default(), HashMap::default());
         }
-        let calls = places.calls;
+        let calls = layout.calls;
         let bytes = match function {
             // The interpreter's own frames have no function, or an object that is none.
             0 => Vec::new(),
             at => memory.bytes(at, calls.function_version + 4).ok()?,
         };
-        let is_function = word(&bytes, calls.object_type) == places.function_type;
+        let is_function = word(&bytes, calls.object_type) == layout.function_type;
         let known = match is_function {
             true => Function {
                 version: int(&bytes, calls.function_version),
                 code: word(&bytes, calls.function_code),
             },
-            false => Function { version: NONE, code: 0 },
+            false => Function { version: NOT_NOTED, code: 0 },
         };
         self.functions.insert(function, known);
         Some(known)
@@ -112,23 +123,23 @@ impl CallSites {
 
     /// Calls at these positions lead to several functions: what they note says nothing.
     pub(super) fn trust(&mut self, positions: &[u64], now: Instant) {
-        self.leads_to.extend(positions.iter().map(|position| (*position, (SEVERAL, now))));
+        self.leads_to.extend(positions.iter().map(|position| (*position, (MANY_TARGETS, now))));
     }
 }
 
-/// The version of the function that is called at a position; `NONE` where that is not noted, `NOWHERE` where nothing is called.
+/// The version of the function that is called at a position; `NOT_NOTED` where that is not noted, `NO_CALL` where nothing is called.
 fn leads_to(memory: &mut Memory, calls: &Calls, start: u64, position: u64) -> u32 {
-    let Some(length) = position.checked_sub(start).filter(|length| *length <= MAX_CODE) else { return NOWHERE };
+    let Some(length) = position.checked_sub(start).filter(|length| *length <= MAX_CODE) else { return NO_CALL };
     // With the instruction there, and its notes if they come after it.
-    let Ok(code) = memory.bytes(start, length as usize + if calls.behind == 0 { NOTE } else { 2 }) else {
-        return NONE;
+    let Ok(code) = memory.bytes(start, length as usize + if calls.behind == 0 { NOTE_BYTES } else { 2 }) else {
+        return NOT_NOTED;
     };
     let (mut at, length) = (0, length as usize);
     while at <= length {
-        let Some(&instruction) = code.get(at) else { return NONE };
-        // Somebody watches this code, or it was compiled: instructions are not what they were.
+        let Some(&instruction) = code.get(at) else { return NOT_NOTED };
+        // This code is monitored, or it was compiled: instructions are not what they were.
         if instruction >= calls.opaque_from || instruction == calls.compiled {
-            return NONE;
+            return NOT_NOTED;
         }
         let notes = calls.notes.iter().find(|(code, _)| *code == instruction);
         let next = at + 2 + 2 * notes.map_or(0, |(_, units)| usize::from(*units));
@@ -136,11 +147,11 @@ fn leads_to(memory: &mut Memory, calls: &Calls, start: u64, position: u64) -> u3
         let reached = if calls.behind == 0 { at == length } else { next == length + 2 };
         if reached && calls.callers.contains(&instruction) {
             let noted = calls.instructions.contains(&instruction);
-            return if noted { int(&code, at + VERSION_AT) } else { NONE };
+            return if noted { int(&code, at + VERSION_AT) } else { NOT_NOTED };
         }
         at = next;
     }
-    NOWHERE
+    NO_CALL
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -161,7 +172,7 @@ mod tests {
             opaque_from: 200,
             compiled: 199,
         };
-        let places = Places { calls: &calls, function_type: 1000 };
+        let layout = CallLayout { calls: &calls, function_type: 1000 };
         // A call of version 77 with three notes, one that notes nothing with one, and something else.
         let mut code: Vec<u8> = vec![9, 0, 23, 1, 9, 9, 77, 0, 0, 0, 60, 1, 23, 1, 9, 1, 201, 0, 9, 0];
         let start = code.as_ptr() as u64;
@@ -174,7 +185,7 @@ mod tests {
         let now = Instant::now();
         let position = start + 8;
         let fits = |sites: &mut CallSites, memory: &mut Memory, position: u64, function: u64| {
-            sites.fits(memory, places, start, position, function, now)
+            sites.fits(memory, layout, start, position, function, now)
         };
         assert!(fits(&mut sites, &mut memory, position, at(&right)));
         assert!(!fits(&mut sites, &mut memory, position, at(&wrong)));
@@ -189,7 +200,7 @@ mod tests {
             assert!(!fits(&mut sites, &mut memory, start + nowhere, at(&right)), "{nowhere}");
         }
         assert!(!fits(&mut sites, &mut memory, start - 2, at(&right)));
-        // Behind an instruction that stands for another nothing is known.
+        // Behind an instruction that replaces another nothing is known.
         assert!(fits(&mut sites, &mut memory, start + 18, at(&right)));
         // What is no function may be called by anything; what is nowhere may not.
         assert!(fits(&mut sites, &mut memory, position, at(&none)));
@@ -202,9 +213,9 @@ mod tests {
         sites.trust(&[position], now);
         assert!(fits(&mut sites, &mut memory, position, at(&right)));
         // A function and another's code.
-        assert!(sites.belong(&mut memory, places, at(&right), 5000));
-        assert!(!sites.belong(&mut memory, places, at(&right), 5001));
-        assert!(sites.belong(&mut memory, places, at(&none), 5001));
-        assert!(sites.belong(&mut memory, places, 0, 5001) && !sites.belong(&mut memory, places, 8, 5001));
+        assert!(sites.belong(&mut memory, layout, at(&right), 5000));
+        assert!(!sites.belong(&mut memory, layout, at(&right), 5001));
+        assert!(sites.belong(&mut memory, layout, at(&none), 5001));
+        assert!(sites.belong(&mut memory, layout, 0, 5001) && !sites.belong(&mut memory, layout, 8, 5001));
     }
 }

@@ -1,7 +1,7 @@
 //! Code objects, each read once and known by its address from then on.
 //!
 //! An address can be given to another code object when the first is gone. So what identifies one is compared again now and then:
-//! a few hundred bytes, and not at every look.
+//! a few hundred bytes, and not in every sample.
 
 use std::time::{Duration, Instant};
 
@@ -17,7 +17,7 @@ use super::objects;
 use super::system::Piece;
 
 /// How long a code object is believed to be what it was.
-const BELIEVED: Duration = Duration::from_millis(100);
+const RECHECK_AFTER: Duration = Duration::from_millis(100);
 /// Code objects that are kept; a program that makes more has them read again.
 const MAX_CODES: usize = 200_000;
 const MAX_TABLE: usize = 4 << 20;
@@ -33,9 +33,7 @@ pub type CodeId = u32;
 pub struct Code {
     /// Its name, with the class it is in where Python says that (from 3.11 on).
     pub qualified_name: String,
-    /// Its name.
     pub name: String,
-    /// Its file.
     pub file: String,
     /// The line it starts at.
     pub first_line: u32,
@@ -47,7 +45,7 @@ pub struct Code {
 }
 
 #[derive(Debug)]
-struct Known {
+struct KnownCode {
     id: CodeId,
     identity: Vec<u8>,
     checked: Instant,
@@ -55,7 +53,7 @@ struct Known {
 
 #[derive(Debug, Default)]
 pub(super) struct Codes {
-    known: HashMap<u64, Known, RandomState>,
+    known: HashMap<u64, KnownCode, RandomState>,
     codes: Vec<Code>,
     /// Addresses that were believed too long.
     stale: Vec<u64>,
@@ -72,7 +70,7 @@ impl Codes {
         now: Instant,
     ) -> Result<CodeId, Unreadable> {
         if let Some(known) = self.known.get(&at) {
-            if now.saturating_duration_since(known.checked) >= BELIEVED {
+            if now.saturating_duration_since(known.checked) >= RECHECK_AFTER {
                 self.stale.push(at);
             }
             return Ok(known.id);
@@ -87,7 +85,7 @@ impl Codes {
         }
         let id = self.codes.len() as CodeId;
         self.codes.push(code);
-        self.known.insert(at, Known { id, identity, checked: now });
+        self.known.insert(at, KnownCode { id, identity, checked: now });
         Ok(id)
     }
 

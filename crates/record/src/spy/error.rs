@@ -18,7 +18,7 @@ pub enum Unreadable {
 }
 
 impl Unreadable {
-    pub(crate) fn of(error: &io::Error, at: u64) -> Unreadable {
+    pub(crate) fn from_error(error: &io::Error, at: u64) -> Unreadable {
         match error.kind() {
             io::ErrorKind::PermissionDenied => Unreadable::Denied,
             _ if error.raw_os_error() == Some(NO_SUCH_PROCESS) => Unreadable::Gone,
@@ -30,7 +30,7 @@ impl Unreadable {
 
 const NO_SUCH_PROCESS: i32 = 3;
 
-/// Why a process cannot be looked at: a sentence, and what to do next.
+/// Why a process cannot be sampled: a sentence, and what to do next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpyError {
     /// What is wrong, and what to do.
@@ -46,6 +46,10 @@ pub struct SpyError {
 impl SpyError {
     pub(crate) fn new(what: impl Into<String>, hint: impl Into<String>) -> SpyError {
         SpyError { problem: Problem::new(what, hint), gone: false, denied: false, unknown_version: false }
+    }
+
+    pub(crate) fn no_thread(error: io::Error) -> SpyError {
+        SpyError::new(format!("no thread can be started: {error}"), "end others")
     }
 
     pub(crate) fn gone(pid: u32) -> SpyError {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::command_line::command;
-use super::elf::{Symbols, symbols};
+use super::elf::{Bytes, Elf};
 use super::error::{SpyError, Unreadable};
 use super::layout::{Layout, published};
 use super::layouts::LAYOUTS;
@@ -16,7 +16,7 @@ use super::tasks;
 /// A list of mappings longer than this is not read.
 const MAX_MAPS: usize = 64 << 20;
 /// Names that tell where Python is and, before 3.11, which version.
-const WANTED: [&str; 6] =
+const SYMBOL_NAMES: [&str; 6] =
     ["_PyRuntime", "PyCode_Type", "Py_Version", "Py_NewRef", "PyType_GetModule", "PyFunction_Type"];
 
 /// The Python of a process.
@@ -45,6 +45,15 @@ pub(super) struct Mapping {
     pub(super) path: String,
 }
 
+/// What is needed of a file with a Python in it.
+#[derive(Debug)]
+struct Symbols {
+    /// Of each name in `WANTED`, as the file has it.
+    addresses: Vec<Option<u64>>,
+    loads: Vec<(u64, u64)>,
+    fixed: bool,
+}
+
 /// Files whose symbols were read: those of a Python take milliseconds, and the workers of a pool all have the same.
 #[derive(Debug, Default)]
 pub(super) struct Files {
@@ -55,13 +64,15 @@ pub(super) struct Files {
 const MAX_FILES: usize = 16;
 
 impl Files {
-    fn symbols(&mut self, file: &File) -> Option<Arc<Symbols>> {
+    fn symbols(&mut self, file: File) -> Option<Arc<Symbols>> {
         let about = file.metadata().ok()?;
         let key = (about.dev(), about.ino());
         if let Some((_, known)) = self.known.iter().find(|(known, _)| *known == key) {
             return Some(known.clone());
         }
-        let found = Arc::new(symbols(file, &WANTED).ok()?);
+        let elf = Elf::read(Bytes::File(file)).ok()?;
+        let addresses = elf.addresses(&SYMBOL_NAMES).ok()?;
+        let found = Arc::new(Symbols { addresses, loads: elf.loads, fixed: elf.fixed });
         if self.known.len() == MAX_FILES {
             self.known.remove(0);
         }
@@ -90,9 +101,9 @@ pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<P
     let mut nameless = None;
     for path in paths.into_iter().filter(|path| rank(path, &executable) < 3) {
         let Some(file) = open(pid, path, &executable, &maps) else { continue };
-        let Some(symbols) = files.symbols(&file) else { continue };
+        let Some(symbols) = files.symbols(file) else { continue };
         let Some(bias) = bias(&symbols, &maps, path) else { continue };
-        let at = |index: usize| symbols.found[index].map(|address| address.wrapping_add(bias));
+        let at = |index: usize| symbols.addresses[index].map(|address| address.wrapping_add(bias));
         if let (Some(runtime), Some(code_type)) = (at(0), at(1)) {
             let python = known(pid, memory, &symbols, runtime, code_type, at(2))?;
             let function_type = at(5).unwrap_or(0);
@@ -102,7 +113,7 @@ pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<P
     }
     if let Some(path) = nameless {
         return Err(SpyError::new(
-            format!("process {pid} has {path} loaded, but there is no {} in it", WANTED[0]),
+            format!("process {pid} has {path} loaded, but there is no {} in it", SYMBOL_NAMES[0]),
             "CPython 3.9 to 3.13 have that symbol; older ones, PyPy and Pythons without any symbols cannot be read",
         ));
     }
@@ -118,7 +129,7 @@ pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<P
     ))
 }
 
-/// What to do with a file, the most likely first; 3 is not looked at.
+/// What to do with a file, the most likely first; 3 is left out.
 fn rank(path: &str, executable: &str) -> u8 {
     let path = path.trim_end_matches(" (deleted)");
     let name = path.rsplit('/').next().unwrap_or(path);
@@ -156,8 +167,8 @@ fn known(
             (minor as u8, format!("3.{minor}.{patch}"))
         }
         // Each of these functions is new in one version.
-        None if symbols.found[3].is_some() => (10, "3.10".to_owned()),
-        None if symbols.found[4].is_some() => (9, "3.9".to_owned()),
+        None if symbols.addresses[3].is_some() => (10, "3.10".to_owned()),
+        None if symbols.addresses[4].is_some() => (9, "3.9".to_owned()),
         None => return Err(unknown("older than 3.9")),
     };
     let layout = LAYOUTS.iter().find(|layout| layout.version == (3, minor)).cloned();
@@ -187,7 +198,7 @@ fn bias(symbols: &Symbols, maps: &[Mapping], path: &str) -> Option<u64> {
 
 /// By how much a piece of a file was moved; `loads` are offsets and addresses.
 pub(super) fn moved(loads: &[(u64, u64)], map: &Mapping) -> Option<u64> {
-    let page = |n: u64| n & !(super::memory::PAGE - 1);
+    let page = |n: u64| n & !(super::memory::PAGE_BYTES - 1);
     let (_, address) = loads.iter().find(|(offset, _)| page(*offset) == map.offset)?;
     Some(map.start.wrapping_sub(page(*address)))
 }

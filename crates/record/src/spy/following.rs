@@ -1,4 +1,4 @@
-//! Which child processes there are to look at: found soon, tried until Python runs in them, at a bounded cost.
+//! Which child processes there are to sample: found soon, tried until Python runs in them, at a bounded cost.
 
 use std::time::Instant;
 
@@ -10,20 +10,20 @@ use super::find::Files;
 use super::processes::children;
 
 /// New children are looked for this often at the most, …
-const EVERY_NS: i64 = 10_000_000;
+const MIN_INTERVAL_NS: i64 = 10_000_000;
 /// … this often at the least, …
-const AT_LEAST_NS: i64 = 1_000_000_000;
+const MAX_INTERVAL_NS: i64 = 1_000_000_000;
 /// … and so rarely that it takes one part in so many of a processor, …
-const SHARE: i64 = 300;
+const BUSY_COST_RATIO: i64 = 300;
 /// … or, where there was no child for a while, so many.
-const SHARE_ALONE: i64 = 1000;
-const A_WHILE_NS: i64 = 2_000_000_000;
-/// A child in which no Python is found is tried at every look at first: it is about to start.
-const QUICK_TRIES: u32 = 30;
+const IDLE_COST_RATIO: i64 = 1000;
+const ALONE_AFTER_NS: i64 = 2_000_000_000;
+/// A child in which no Python is found is tried in every sample at first: it is about to start.
+const MAX_EAGER_TRIES: u32 = 30;
 /// After that it is tried again after this, and after twice as long each time, …
-const FIRST_WAIT_NS: i64 = 20_000_000;
+const MIN_RETRY_NS: i64 = 20_000_000;
 /// … up to this: it may be no Python at all.
-const LAST_WAIT_NS: i64 = 5_000_000_000;
+const MAX_RETRY_NS: i64 = 5_000_000_000;
 
 /// Children of a process, and theirs.
 #[derive(Debug)]
@@ -35,7 +35,7 @@ pub(super) struct Following {
     /// Those that there are, by their numbers.
     tried: HashMap<u32, Tries, RandomState>,
     files: Files,
-    /// Why some may not be looked at.
+    /// Why some may not be sampled.
     pub(super) denied: Option<String>,
 }
 
@@ -52,9 +52,9 @@ impl Tries {
             return false;
         }
         self.count = self.count.saturating_add(1);
-        if let Some(more) = self.count.checked_sub(QUICK_TRIES) {
-            let wait_ns = FIRST_WAIT_NS.saturating_mul(1i64 << more.min(30));
-            self.next_ns = now_ns + wait_ns.min(LAST_WAIT_NS);
+        if let Some(more) = self.count.checked_sub(MAX_EAGER_TRIES) {
+            let wait_ns = MIN_RETRY_NS.saturating_mul(1i64 << more.min(30));
+            self.next_ns = now_ns + wait_ns.min(MAX_RETRY_NS);
         }
         true
     }
@@ -73,7 +73,7 @@ impl Following {
     }
 
     /// Children that Python runs in, but for those that are known.
-    pub(super) fn found(&mut self, now_ns: i64, is_known: impl Fn(u32) -> bool) -> Vec<Spy> {
+    pub(super) fn attach_new(&mut self, now_ns: i64, is_known: impl Fn(u32) -> bool) -> Vec<Spy> {
         let began = Instant::now();
         if now_ns >= self.due_ns {
             let there = children(self.root);
@@ -85,9 +85,9 @@ impl Following {
                 self.tried.entry(pid).or_default();
             }
             let took_ns = i64::try_from(began.elapsed().as_nanos()).unwrap_or(i64::MAX);
-            let alone = now_ns.saturating_sub(self.seen_ns) > A_WHILE_NS;
-            let share = if alone { SHARE_ALONE } else { SHARE };
-            self.due_ns = now_ns + took_ns.saturating_mul(share).clamp(EVERY_NS, AT_LEAST_NS);
+            let alone = now_ns.saturating_sub(self.seen_ns) > ALONE_AFTER_NS;
+            let share = if alone { IDLE_COST_RATIO } else { BUSY_COST_RATIO };
+            self.due_ns = now_ns + took_ns.saturating_mul(share).clamp(MIN_INTERVAL_NS, MAX_INTERVAL_NS);
         }
         let mut found = Vec::new();
         for (&pid, tries) in &mut self.tried {
@@ -104,7 +104,7 @@ impl Following {
                 Err(_) => {}
             }
         }
-        // A child that is looked at now and runs another program later is tried anew.
+        // A child that is sampled now and runs another program later is tried anew.
         for spy in &found {
             self.tried.insert(spy.pid(), Tries::default());
         }
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_child_that_is_no_python_is_tried_ever_more_rarely() {
         let mut tries = Tries::default();
-        // Ten seconds of looks every 10 ms.
+        // Ten seconds of samples every 10 ms.
         let tried: Vec<i64> = (0..1000).map(|at| at * 10).filter(|ms| tries.is_due(ms * 1_000_000)).collect();
         assert_eq!(tried[..30], (0..30).map(|at| at * 10).collect::<Vec<i64>>()[..]);
         assert!(tried.len() < 45, "{tried:?}");

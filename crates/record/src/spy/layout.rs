@@ -25,7 +25,7 @@ pub(super) struct Layout {
     pub(super) frame_stack_top: Option<usize>,
     /// 3.11: whether C called this frame.
     pub(super) frame_is_entry: Option<usize>,
-    /// From 3.12 on, frames that only mark where C called Python are told by their owner.
+    /// From 3.12 on, frames that only mark where C called Python are known by their owner.
     pub(super) frame_owner: Option<usize>,
     /// From 3.11 on: how calls note where they lead.
     pub(super) calls: Option<Calls>,
@@ -79,7 +79,7 @@ pub(super) struct Calls {
     pub(super) behind: usize,
     /// All instructions that can call a Python function without C in between.
     pub(super) callers: &'static [u8],
-    /// Instructions from here on stand for others.
+    /// Instructions from here on replace others.
     pub(super) opaque_from: u8,
     /// So does this one, where code was compiled.
     pub(super) compiled: u8,
@@ -157,7 +157,7 @@ pub(super) enum Keys {
 /// Where an object's attributes are.
 #[derive(Copy, Clone, Debug)]
 pub(super) enum Attributes {
-    /// In a dictionary whose place the type tells.
+    /// In a dictionary whose place the type gives.
     Offset,
     /// 3.11: values before the object, else a dictionary.
     BeforeObject,

@@ -1,23 +1,28 @@
-//! What a thread did with the interpreter's lock at one look.
+//! What a thread did with the interpreter's lock in one sample.
 
-use super::{Doing, Seen, Spy};
+use super::{Doing, Spy, ThreadSample};
 use crate::lock::Lock;
 
 /// What was last known about a thread.
 #[derive(Copy, Clone, Debug)]
-pub(crate) struct Standing {
+pub(crate) struct ThreadActivity {
     doing: Option<Doing>,
     awaits_lock: bool,
 }
 
-impl Standing {
-    pub(crate) fn new() -> Standing {
-        Standing { doing: None, awaits_lock: false }
+impl ThreadActivity {
+    pub(crate) fn new() -> ThreadActivity {
+        ThreadActivity { doing: None, awaits_lock: false }
     }
 
-    /// After another look: whether the thread waits for anything, and what it does with the lock where that can be said.
-    pub(crate) fn now(&mut self, spy: &mut Spy, thread: &Seen, number: Option<u32>) -> (bool, Option<Lock>) {
-        // Asking the system about a hundred idle threads at every look would cost more than reading their stacks.
+    /// After another sample: whether the thread waits for anything, and what it does with the lock where that can be said.
+    pub(crate) fn now(
+        &mut self,
+        spy: &mut Spy,
+        thread: &ThreadSample,
+        number: Option<u32>,
+    ) -> (bool, Option<Lock>) {
+        // Asking the system about a hundred idle threads in every sample would cost more than reading their stacks.
         let slept = self.doing == Some(Doing::Waiting) && number.is_some_and(|number| spy.slept(number));
         if !slept {
             self.doing = number.and_then(|number| spy.doing(number));

@@ -1,6 +1,6 @@
 //! Another process's memory, read without stopping it.
 //!
-//! What one look needs is nearly the same as what the look before it needed. So the pages that were used last time are read
+//! What one sample needs is nearly the same as what the sample before it needed. So the pages that were used last time are read
 //! first, all with one system call, and only what turns out to be missing is read by itself. A stack that does not move
 //! costs one call, however deep it is and however many threads there are.
 
@@ -13,14 +13,14 @@ use hashbrown::HashMap;
 use super::error::Unreadable;
 use super::system::{Piece, read_memory};
 
-pub(super) const PAGE: u64 = 4096;
+pub(super) const PAGE_BYTES: u64 = 4096;
 /// How many pieces one call may read, by the system's own limit.
 const MAX_PIECES: usize = 1024;
-/// Pages that one look may use: a list that never ends must not fill our memory.
+/// Pages that one sample may use: a list that never ends must not fill our memory.
 const MAX_PAGES: usize = 1 << 15;
 
 /// What a call may take, and more for each page; the usual is a fifth of that.
-const QUICK: Duration = Duration::from_micros(20);
+const QUICK_READ: Duration = Duration::from_micros(20);
 const QUICK_EACH: Duration = Duration::from_micros(2);
 /// How often a call that took longer is made again.
 const MAX_SLOW: usize = 2;
@@ -44,7 +44,7 @@ impl Memory {
         match self.gather(&[(at, wanted)], into) {
             Ok(read) if read == wanted => Ok(()),
             Ok(_) => Err(Unreadable::Address(at)),
-            Err(error) => Err(Unreadable::of(&error, at)),
+            Err(error) => Err(Unreadable::from_error(&error, at)),
         }
     }
 
@@ -81,21 +81,21 @@ impl Memory {
 
 /// Which part of a page to read.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Part {
+struct PagePart {
     page: u64,
     from: usize,
     to: usize,
 }
 
-/// The pages of one look.
+/// The pages of one sample.
 #[derive(Debug)]
 pub(super) struct Pages {
     pub(super) memory: Memory,
     /// By page number: what of it was read.
-    pages: HashMap<u64, Slot, RandomState>,
+    pages: HashMap<u64, PageCopy, RandomState>,
     bytes: Vec<u8>,
-    look: u32,
-    /// Pages that were used since somebody last asked.
+    round: u32,
+    /// Pages that were used since the last call.
     touched: Vec<u64>,
     /// Words that are read before and after everything else, with their values then.
     witnesses: HashMap<u64, [u64; 2], RandomState>,
@@ -103,7 +103,7 @@ pub(super) struct Pages {
 
 /// A part of a page: reading no more than is used keeps the time short in which it may change.
 #[derive(Copy, Clone, Debug)]
-struct Slot {
+struct PageCopy {
     /// Where its bytes are.
     at: usize,
     /// Which bytes of the page these are.
@@ -112,22 +112,22 @@ struct Slot {
     /// Which of them were used.
     low: usize,
     high: usize,
-    /// The look in which it was read.
+    /// The sample in which it was read.
     fresh: u32,
 }
 
-impl Slot {
-    /// What to read of it at the next look: what was used, and room for a stack that grows.
+impl PageCopy {
+    /// What to read of it in the next sample: what was used, and room for a stack that grows.
     fn wanted(&self) -> Option<(usize, usize)> {
-        let high = (self.high + ROOM).next_multiple_of(LINE).min(PAGE as usize);
-        (self.high > self.low).then_some((self.low / LINE * LINE, high))
+        let high = (self.high + STACK_GROWTH_BYTES).next_multiple_of(CACHE_LINE_BYTES).min(PAGE_BYTES as usize);
+        (self.high > self.low).then_some((self.low / CACHE_LINE_BYTES * CACHE_LINE_BYTES, high))
     }
 }
 
 /// What a processor reads at once.
-const LINE: usize = 64;
-/// What a stack may grow by between two looks and still be read with one call.
-const ROOM: usize = 512;
+const CACHE_LINE_BYTES: usize = 64;
+/// What a stack may grow by between two samples and still be read with one call.
+const STACK_GROWTH_BYTES: usize = 512;
 
 impl Pages {
     pub(super) fn new(memory: Memory) -> Pages {
@@ -135,17 +135,17 @@ impl Pages {
             memory,
             pages: HashMap::default(),
             bytes: Vec::new(),
-            look: 0,
+            round: 0,
             touched: Vec::new(),
             witnesses: HashMap::default(),
         }
     }
 
-    /// Begins a look: reads what the last one used.
+    /// Begins a sample: reads what the last one used.
     pub(super) fn begin(&mut self, witnesses: &[u64]) -> Result<(), Unreadable> {
-        self.look = self.look.wrapping_add(1);
+        self.round = self.round.wrapping_add(1);
         let used = self.pages.iter().filter_map(|(page, slot)| Some((*page, slot.wanted()?)));
-        let mut plan: Vec<Part> = used.map(|(page, (from, to))| Part { page, from, to }).collect();
+        let mut plan: Vec<PagePart> = used.map(|(page, (from, to))| PagePart { page, from, to }).collect();
         plan.sort_unstable();
         self.pages.clear();
         self.bytes.clear();
@@ -155,7 +155,7 @@ impl Pages {
         for _ in 0..MAX_SLOW {
             let began = Instant::now();
             self.fetch(&plan, witnesses)?;
-            let limit = QUICK + QUICK_EACH * u32::try_from(plan.len()).unwrap_or(u32::MAX);
+            let limit = QUICK_READ + QUICK_EACH * u32::try_from(plan.len()).unwrap_or(u32::MAX);
             if began.elapsed() <= limit {
                 break;
             }
@@ -171,8 +171,8 @@ impl Pages {
         let mut plan = Vec::new();
         for page in numbers {
             let wanted = self.pages.remove(&page).and_then(|slot| slot.wanted());
-            let (from, to) = wanted.unwrap_or((0, PAGE as usize));
-            plan.push(Part { page, from, to });
+            let (from, to) = wanted.unwrap_or((0, PAGE_BYTES as usize));
+            plan.push(PagePart { page, from, to });
         }
         self.fetch(&plan, &[witness])
     }
@@ -187,7 +187,7 @@ impl Pages {
         self.witnesses.get(&at).copied()
     }
 
-    fn fetch(&mut self, plan: &[Part], witnesses: &[u64]) -> Result<(), Unreadable> {
+    fn fetch(&mut self, plan: &[PagePart], witnesses: &[u64]) -> Result<(), Unreadable> {
         // The witnesses twice, around the pages.
         let witnesses = &witnesses[..witnesses.len().min(MAX_PIECES / 4)];
         let mut left = plan;
@@ -203,9 +203,9 @@ impl Pages {
     }
 
     /// Reads with one call; how many of the parts were there.
-    fn fetch_parts(&mut self, parts: &[Part], watched: &[u64]) -> Result<usize, Unreadable> {
+    fn fetch_parts(&mut self, parts: &[PagePart], watched: &[u64]) -> Result<usize, Unreadable> {
         let words = || watched.iter().map(|&at| (at, 8));
-        let pages = parts.iter().map(|part| (part.page * PAGE + part.from as u64, part.to - part.from));
+        let pages = parts.iter().map(|part| (part.page * PAGE_BYTES + part.from as u64, part.to - part.from));
         let pieces: Vec<Piece> = words().chain(pages).chain(words()).collect();
         let Some(&(first, _)) = pieces.first() else { return Ok(0) };
         let total: usize = pieces.iter().map(|piece| piece.1).sum();
@@ -213,7 +213,7 @@ impl Pages {
         self.bytes.resize(start + total, 0);
         let read = match self.memory.gather(&pieces, &mut self.bytes[start..]) {
             Ok(read) => read,
-            Err(error) => match Unreadable::of(&error, first) {
+            Err(error) => match Unreadable::from_error(&error, first) {
                 Unreadable::Address(_) => 0,
                 other => return Err(other),
             },
@@ -229,7 +229,14 @@ impl Pages {
             if at + length > start + read {
                 break;
             }
-            let slot = Slot { at, from: part.from, to: part.to, low: PAGE as usize, high: 0, fresh: self.look };
+            let slot = PageCopy {
+                at,
+                from: part.from,
+                to: part.to,
+                low: PAGE_BYTES as usize,
+                high: 0,
+                fresh: self.round,
+            };
             self.pages.insert(part.page, slot);
             at += length;
             done += 1;
@@ -251,9 +258,9 @@ impl Pages {
         let mut done = 0;
         while done < into.len() {
             let here = at.checked_add(done as u64).ok_or(Unreadable::Address(at))?;
-            let inside = (here % PAGE) as usize;
-            let many = (into.len() - done).min(PAGE as usize - inside);
-            let from = self.page(here / PAGE, inside, inside + many)?;
+            let inside = (here % PAGE_BYTES) as usize;
+            let many = (into.len() - done).min(PAGE_BYTES as usize - inside);
+            let from = self.page(here / PAGE_BYTES, inside, inside + many)?;
             into[done..done + many].copy_from_slice(&self.bytes[from..from + many]);
             done += many;
         }
@@ -272,8 +279,8 @@ impl Pages {
 
     /// Where these bytes of a page are.
     fn page(&mut self, page: u64, from: usize, to: usize) -> Result<usize, Unreadable> {
-        let look = self.look;
-        let known = self.pages.get_mut(&page).filter(|slot| slot.fresh == look);
+        let round = self.round;
+        let known = self.pages.get_mut(&page).filter(|slot| slot.fresh == round);
         if let Some(slot) = known.filter(|slot| slot.from <= from && to <= slot.to) {
             (slot.low, slot.high) = (slot.low.min(from), slot.high.max(to));
             if self.touched.last() != Some(&page) {
@@ -283,14 +290,14 @@ impl Pages {
         }
         // Addresses near the ends are no pointers, and reading too much is no stack.
         if page == 0 || page >= 1 << 51 || self.pages.len() >= MAX_PAGES {
-            return Err(Unreadable::Address(page.wrapping_mul(PAGE)));
+            return Err(Unreadable::Address(page.wrapping_mul(PAGE_BYTES)));
         }
         let at = self.bytes.len();
-        self.bytes.resize(at + PAGE as usize, 0);
-        self.memory.read(page * PAGE, &mut self.bytes[at..])?;
-        let before = self.pages.get(&page).filter(|slot| slot.fresh == look);
+        self.bytes.resize(at + PAGE_BYTES as usize, 0);
+        self.memory.read(page * PAGE_BYTES, &mut self.bytes[at..])?;
+        let before = self.pages.get(&page).filter(|slot| slot.fresh == round);
         let (low, high) = before.map_or((from, to), |slot| (slot.low.min(from), slot.high.max(to)));
-        self.pages.insert(page, Slot { at, from: 0, to: PAGE as usize, low, high, fresh: look });
+        self.pages.insert(page, PageCopy { at, from: 0, to: PAGE_BYTES as usize, low, high, fresh: round });
         self.touched.push(page);
         Ok(at + from)
     }
@@ -316,7 +323,7 @@ mod tests {
             assert_eq!(pages.word(at(index)).unwrap(), index as u64);
         }
         assert_eq!(pages.memory.calls - before, 4);
-        // A look that the scheduler interrupts is taken again: one of many is not.
+        // A sample that the scheduler interrupts is taken again: one of many is not.
         let with_one_call = (0..1000).any(|_| {
             let before = pages.memory.calls;
             pages.begin(&[at(7)]).unwrap();
@@ -338,7 +345,7 @@ mod tests {
     fn words_may_lie_across_pages() {
         let bytes: Vec<u8> = (0..20_000u32).map(|n| n as u8).collect();
         let start = bytes.as_ptr() as u64;
-        let edge = (start / PAGE + 1) * PAGE - 3;
+        let edge = (start / PAGE_BYTES + 1) * PAGE_BYTES - 3;
         let mut pages = own();
         pages.begin(&[]).unwrap();
         let found: [u8; 8] = pages.array(edge).unwrap();

@@ -1,6 +1,6 @@
 //! Native stacks: which C and C++ functions a stopped thread is in.
 //!
-//! While a thread stands still, only its registers and the used end of its stack are copied. What takes time comes after it was let
+//! While a thread is stopped, only its registers and the used end of its stack are copied. What takes time comes after it was let
 //! go: unwinding the copy by the tables of each file (`framehop`), and looking functions up (`image.rs`). Files are opened as the
 //! process sees them, and kept for all processes.
 
@@ -12,18 +12,20 @@ mod unwind;
 use std::collections::HashMap as Map;
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
+use super::elf::Bytes;
 use super::find::{self, Mapping, VDSO};
-use super::memory::{Memory, PAGE};
+use super::memory::{Memory, PAGE_BYTES};
 use super::system::{Piece, Registers};
-use image::{Bytes, Image};
+use image::Image;
 pub(super) use merge::merged;
-use unwind::{Ended, Unwinding};
+use stepscope_ground::lock;
+use unwind::{Unwinding, WalkEnd};
 
 /// What is copied of a stack at first, and at most. More is copied as soon as a stack turns out to be deeper.
 const FIRST_COPY: usize = 64 << 10;
@@ -57,15 +59,15 @@ pub(super) struct NativeFunction {
     pub(super) of_python: bool,
 }
 
-/// A thread, copied while it stood still.
+/// A thread, copied while it was stopped.
 #[derive(Debug)]
-pub(super) struct Copied {
+pub(super) struct ThreadCopy {
     pub(super) thread: u32,
     registers: Registers,
     stack: Vec<u8>,
 }
 
-impl Copied {
+impl ThreadCopy {
     /// Where its stack ends.
     pub(super) fn stack_end(&self) -> u64 {
         self.registers.stack
@@ -125,8 +127,8 @@ impl Native {
         }
     }
 
-    /// Copies a thread that stands still.
-    pub(super) fn copy(&self, memory: &mut Memory, thread: u32) -> Option<Copied> {
+    /// Copies a thread that is stopped.
+    pub(super) fn copy(&self, memory: &mut Memory, thread: u32) -> Option<ThreadCopy> {
         let registers = super::system::registers(thread).ok()?;
         let wanted = self.copies.get(&thread).copied().unwrap_or(FIRST_COPY) as u64;
         // Below the end of the stack is what a function without calls of its own may use.
@@ -134,16 +136,16 @@ impl Native {
         let mut pieces: Vec<Piece> = Vec::new();
         let (mut at, end) = (start, start.checked_add(wanted)?);
         while at < end {
-            let next = ((at / PAGE) + 1) * PAGE;
+            let next = ((at / PAGE_BYTES) + 1) * PAGE_BYTES;
             pieces.push((at, (next.min(end) - at) as usize));
             at = next;
         }
-        Some(Copied { thread, registers, stack: memory.pieces(&pieces) })
+        Some(ThreadCopy { thread, registers, stack: memory.pieces(&pieces) })
     }
 
     /// The frames of a copied thread, the innermost first; and whether more of its stack should have been copied, which is
     /// done the next time.
-    pub(super) fn frames(&mut self, memory: &mut Memory, copied: &Copied) -> (Vec<NativeFrame>, bool) {
+    pub(super) fn frames(&mut self, memory: &mut Memory, copied: &ThreadCopy) -> (Vec<NativeFrame>, bool) {
         let mut found: Vec<NativeFrame> = Vec::new();
         let start = copied.registers.stack & !7;
         let mut walk = self.unwinding.begin(&copied.registers);
@@ -156,12 +158,12 @@ impl Native {
             found.push(NativeFrame { function, stack: (from, to.max(from)) });
             match step {
                 Ok(()) if found.len() < MAX_FRAMES => {}
-                Err(Ended::NotCopied) if copied.stack.len() < MAX_COPY => {
+                Err(WalkEnd::NotCopied) if copied.stack.len() < MAX_COPY => {
                     if self.copies.len() >= MAX_THREADS {
                         self.copies.clear();
                     }
                     let copies = self.copies.entry(copied.thread).or_insert(FIRST_COPY);
-                    let grew = *copies <= copied.stack.len() + PAGE as usize;
+                    let grew = *copies <= copied.stack.len() + PAGE_BYTES as usize;
                     if grew {
                         *copies = (*copies * 4).min(MAX_COPY);
                     }
@@ -240,14 +242,14 @@ impl Native {
         let executable = std::fs::read_link(format!("/proc/{}/exe", self.pid)).unwrap_or_default();
         let file = find::open(self.pid, &map.path, &executable.to_string_lossy(), &self.maps)?;
         let image = shared_image(file, &root)?;
-        let moved = if image.fixed { 0 } else { find::moved(&image.loads, map)? };
+        let moved = if image.elf.fixed { 0 } else { find::moved(&image.elf.loads, map)? };
         Some(Module { moved, image })
     }
 }
 
 fn shared_image(file: File, root: &Path) -> Option<Arc<Image>> {
     let key = Image::key(&file)?;
-    let mut images = IMAGES.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut images = lock(&IMAGES);
     let images = images.get_or_insert_with(Map::new);
     if let Some(image) = images.get(&key) {
         return Some(image.clone());

@@ -6,7 +6,7 @@ use super::layout::{Attributes, Int, Keys, Layout, flags};
 use super::memory::Memory;
 use super::numbers::{int, word};
 
-/// Entries of a dictionary that are looked at.
+/// Entries of a dictionary that are read.
 const MAX_ENTRIES: usize = 1 << 16;
 /// How deep containers in containers are shown.
 const MAX_DEPTH: usize = 2;
@@ -68,10 +68,10 @@ pub(super) fn tuple(
     most: usize,
 ) -> Result<(Vec<u64>, usize), Unreadable> {
     let count = memory.word(off(at, layout.var_size as u64))? as usize;
-    Ok((words(memory, off(at, layout.tuple_items as u64), count.min(most))?, count))
+    Ok((read_words(memory, off(at, layout.tuple_items as u64), count.min(most))?, count))
 }
 
-fn words(memory: &mut Memory, at: u64, count: usize) -> Result<Vec<u64>, Unreadable> {
+fn read_words(memory: &mut Memory, at: u64, count: usize) -> Result<Vec<u64>, Unreadable> {
     let bytes = memory.bytes(at, count * 8)?;
     Ok(bytes.chunks_exact(8).map(|b| b.try_into().map_or(0, u64::from_le_bytes)).collect())
 }
@@ -129,9 +129,9 @@ fn entries(
         }
     };
     let count = (count as usize).min(MAX_ENTRIES);
-    let all = words(memory, first, count * size)?;
+    let all = read_words(memory, first, count * size)?;
     let values = match values {
-        Some(at) => Some(words(memory, at, count)?),
+        Some(at) => Some(read_words(memory, at, count)?),
         None => None,
     };
     let mut found = Vec::new();
@@ -155,10 +155,10 @@ pub(super) fn item(
     name: &str,
 ) -> Result<Option<u64>, Unreadable> {
     let all = dict(memory, layout, dictionary, MAX_ENTRIES)?;
-    Ok(named(memory, layout, &all, name))
+    Ok(value_of_key(memory, layout, &all, name))
 }
 
-fn named(memory: &mut Memory, layout: &Layout, all: &[(u64, u64)], name: &str) -> Option<u64> {
+fn value_of_key(memory: &mut Memory, layout: &Layout, all: &[(u64, u64)], name: &str) -> Option<u64> {
     let fits =
         |memory: &mut Memory, key| text(memory, layout, key, name.len() + 1).is_ok_and(|text| text == name);
     all.iter().find(|(key, _)| fits(memory, *key)).map(|(_, value)| *value)
@@ -174,7 +174,7 @@ pub(super) fn attribute(
     let kind = memory.word(off(object, layout.object_type as u64))?;
     let flags = memory.word(off(kind, layout.type_flags as u64))?;
     let cached_keys = |memory: &mut Memory| memory.word(off(kind, layout.type_cached_keys as u64));
-    let before = |words: u64| object.checked_sub(words * 8).ok_or(Unreadable::Nonsense);
+    let before = |read_words: u64| object.checked_sub(read_words * 8).ok_or(Unreadable::Nonsense);
     let managed = flags & flags::MANAGED_DICT != 0;
     let all = match layout.attributes {
         Attributes::BeforeObject if managed => {
@@ -220,7 +220,7 @@ pub(super) fn attribute(
             return item(memory, layout, dictionary, name);
         }
     };
-    Ok(named(memory, layout, &all, name))
+    Ok(value_of_key(memory, layout, &all, name))
 }
 
 /// The name of an object's type.
@@ -318,7 +318,7 @@ fn shown_at(memory: &mut Memory, layout: &Layout, at: u64, depth: usize) -> Resu
         true => {
             let count = memory.word(off(at, layout.var_size as u64))? as usize;
             let items = memory.word(off(at, layout.list_items as u64))?;
-            (if count == 0 { Vec::new() } else { words(memory, items, count.min(MAX_SHOWN))? }, count)
+            (if count == 0 { Vec::new() } else { read_words(memory, items, count.min(MAX_SHOWN))? }, count)
         }
         false => tuple(memory, layout, at, MAX_SHOWN)?,
     };

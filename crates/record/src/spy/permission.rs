@@ -55,10 +55,10 @@ pub(super) fn denied(pid: u32) -> SpyError {
             || fs::exists("/run/.containerenv").unwrap_or(false)
             || std::env::var_os("KUBERNETES_SERVICE_HOST").is_some(),
     };
-    SpyError { denied: true, ..words(pid, &situation) }
+    SpyError { denied: true, ..denial(pid, &situation) }
 }
 
-fn words(pid: u32, situation: &Situation) -> SpyError {
+fn denial(pid: u32, situation: &Situation) -> SpyError {
     let Situation { own_uid, their_uid, may_trace, yama, in_container } = *situation;
     let container = "start the container with `docker run --cap-add=SYS_PTRACE …`; in Kubernetes add \
                      SYS_PTRACE to securityContext.capabilities.add";
@@ -119,7 +119,7 @@ mod tests {
             yama: None,
             in_container: false,
         };
-        let hint = |situation: Situation| words(7, &situation).problem.hint;
+        let hint = |situation: Situation| denial(7, &situation).problem.hint;
         assert!(hint(Situation { own_uid: Some(0), ..usual }).contains("--cap-add=SYS_PTRACE"));
         assert!(hint(Situation { their_uid: Some(0), ..usual }).contains("sudo"));
         assert!(hint(Situation { yama: Some(1), ..usual }).contains("sysctl kernel.yama.ptrace_scope=0"));

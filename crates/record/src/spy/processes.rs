@@ -8,19 +8,16 @@ use hashbrown::HashSet;
 use super::command_line::command;
 use super::{find, tasks};
 
-/// Processes that are looked at.
+/// Processes that are sampled.
 const MAX_PROCESSES: usize = 65_536;
 
 /// What is known about a process from the outside.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
     pub pid: u32,
-    /// Its parent's number.
     pub parent: u32,
-    /// When it was started, in the system's own count: with its number it is nobody else's.
+    /// When it was started, in the system's own count: with its number it is unique.
     pub started: u64,
-    /// Its command line.
     pub command: String,
     /// Its number in a job of several processes, where its environment says.
     pub rank: Option<u32>,
@@ -30,7 +27,7 @@ pub struct Process {
 
 impl Process {
     /// What is known about this one; none if it is gone.
-    pub fn of(pid: u32) -> Option<Process> {
+    pub fn with_pid(pid: u32) -> Option<Process> {
         let (parent, started) = stat(pid)?;
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let number = |names: &[&str]| {
@@ -155,7 +152,7 @@ fn searched(pid: u32) -> Vec<u32> {
 pub fn python_processes() -> Vec<Process> {
     let own = std::process::id();
     let found = all().into_iter().filter(|pid| *pid != own && find::may_be_python(*pid));
-    found.filter_map(Process::of).collect()
+    found.filter_map(Process::with_pid).collect()
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -172,7 +169,7 @@ mod tests {
             .unwrap();
         std::thread::sleep(std::time::Duration::from_millis(100));
         let found = children(std::process::id());
-        let process = Process::of(child.id());
+        let process = Process::with_pid(child.id());
         assert!(searched(std::process::id()).contains(&child.id()));
         let _ = child.kill();
         let _ = child.wait();
@@ -181,7 +178,7 @@ mod tests {
         assert_eq!((process.rank, process.local_rank), (Some(3), Some(1)));
         assert_eq!(process.parent, std::process::id());
         assert_eq!(process.command, "sleep 30");
-        assert_eq!(Process::of(child.id()), None);
+        assert_eq!(Process::with_pid(child.id()), None);
     }
 
     #[test]

@@ -11,9 +11,7 @@ const MAX_FRAMES: usize = 500;
 /// A function, by what its code object says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodePlace {
-    /// Its file.
     pub file: String,
-    /// Its name.
     pub name: String,
     /// The line it starts at.
     pub first_line: u32,
@@ -32,7 +30,7 @@ pub struct OwnNames {
     pub roots: Vec<String>,
     /// Time in files below here is their caller's: the profiler's own.
     pub own_folder: String,
-    /// A file whose frames stand between a function and its caller, and count for neither.
+    /// A file whose frames are between a function and its caller, and count for neither.
     pub between: String,
     /// A stack begins after this function.
     pub root: Option<CodePlace>,
@@ -46,24 +44,24 @@ impl OwnNames {
         self.roots.iter().find_map(|root| file.strip_prefix(root.as_str())).unwrap_or(file)
     }
 
-    fn part(&self, code: &Code, number: impl FnOnce(&OwnNames, &Code) -> u32) -> Part {
+    fn part(&self, code: &Code, number: impl FnOnce(&OwnNames, &Code) -> u32) -> CodeRole {
         if self.root.as_ref().is_some_and(|root| root.is(code)) {
-            Part::Root
+            CodeRole::Root
         } else if self.launcher.as_ref().is_some_and(|launcher| launcher.is(code)) {
-            Part::Launcher
+            CodeRole::Launcher
         } else if !self.own_folder.is_empty() && code.file.starts_with(&self.own_folder) {
-            Part::Own
+            CodeRole::Own
         } else if code.file == self.between {
-            Part::Between
+            CodeRole::Between
         } else {
-            Part::Frame(number(self, code))
+            CodeRole::Frame(number(self, code))
         }
     }
 }
 
 /// What a code object is for a stack.
 #[derive(Copy, Clone, Debug)]
-enum Part {
+enum CodeRole {
     Root,
     Launcher,
     Own,
@@ -73,11 +71,11 @@ enum Part {
 
 /// The code objects of one process, each judged once.
 #[derive(Debug, Default)]
-pub(crate) struct Parts {
-    known: HashMap<CodeId, Part, RandomState>,
+pub(crate) struct ProgramCode {
+    known: HashMap<CodeId, CodeRole, RandomState>,
 }
 
-impl Parts {
+impl ProgramCode {
     /// The program's frames, the innermost first, with the line each is at. `number` gives a function its number.
     pub(crate) fn of_program(
         &mut self,
@@ -98,11 +96,11 @@ impl Parts {
                 }
             };
             match part {
-                Part::Root => break,
-                Part::Launcher => return Vec::new(),
-                Part::Own => found.clear(),
-                Part::Between => {}
-                Part::Frame(number) => found.push((number, frame.line)),
+                CodeRole::Root => break,
+                CodeRole::Launcher => return Vec::new(),
+                CodeRole::Own => found.clear(),
+                CodeRole::Between => {}
+                CodeRole::Frame(number) => found.push((number, frame.line)),
             }
         }
         let inner = found.len().saturating_sub(MAX_FRAMES);

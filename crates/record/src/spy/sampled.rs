@@ -7,7 +7,6 @@ use crate::lock::Lock;
 pub struct Function {
     /// Its name, with its class where Python says that.
     pub name: String,
-    /// Its file.
     pub file: String,
     /// The line it starts at.
     pub first_line: u32,
@@ -15,7 +14,7 @@ pub struct Function {
 
 /// A function and the line it was at.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct FrameLine {
     /// Its number in [`Sampling::functions`](super::Sampling::functions).
     pub function: u32,
     /// The line.
@@ -33,7 +32,7 @@ pub struct SampledThread {
     pub name: String,
 }
 
-/// The same stack, look after look.
+/// The same stack, sample after sample.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct StackRun {
     /// Which thread, by its number in [`Sampling::threads`](super::Sampling::threads).
@@ -42,24 +41,23 @@ pub struct StackRun {
     pub stack: u32,
     /// Whether the thread waited.
     pub waits: bool,
-    /// Since when: the look before the first.
+    /// Since when: the sample before the first.
     pub start_ns: i64,
     /// When it was last seen.
     pub end_ns: i64,
-    /// In how many looks.
-    pub looks: u32,
+    /// In how many samples.
+    pub samples: u32,
     /// In how many of them the thread held the interpreter's lock.
-    pub gil_looks: u32,
+    pub gil_samples: u32,
 }
 
-/// The same with the interpreter's lock, look after look.
+/// The same with the interpreter's lock, sample after sample.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LockRun {
     /// Which thread, by its number in [`Sampling::threads`](super::Sampling::threads).
     pub thread: u32,
-    /// What it did.
     pub lock: Lock,
-    /// Since when: the look before the first.
+    /// Since when: the sample before the first.
     pub start_ns: i64,
     /// When it was last seen.
     pub end_ns: i64,

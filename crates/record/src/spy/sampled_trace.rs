@@ -3,18 +3,18 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{
-    ArgValue, Attr, Domain, Frame, Kind, LaneId, LaneKey, NewPoint, NewSlice, Ns, PointKind, Profile, Sample,
+    ArgValue, Attr, Domain, Frame, Kind, LOCK_OF, LaneId, LaneKey, NewSlice, Ns, Profile, SAMPLES_OF, Sample,
     StackId, StrId, Tag, Trace, TraceBuilder, ValueKind, ValueUnit,
 };
 
 use super::sampled::StackRun;
 use super::sampling::Sampling;
 use crate::samples::{Interval, stretches};
-use crate::trace_names::{LINE_TIMES, LOCK, LOCK_OF, PYTHON, SAMPLES_OF, WAITING};
+use crate::trace_names::{LINE_TIMES, LOCK, PYTHON, WAITING, name_lane};
 
-/// Which looks count.
+/// Which samples count.
 #[derive(Copy, Clone, Debug, Default)]
-pub struct Wanted {
+pub struct SampleFilter {
     /// Also those at threads that waited.
     pub idle: bool,
     /// Only those at the thread that held the interpreter's lock.
@@ -23,13 +23,13 @@ pub struct Wanted {
     pub functions: bool,
 }
 
-impl Wanted {
-    /// How many looks of a run count.
-    pub fn looks(self, run: &StackRun) -> u32 {
+impl SampleFilter {
+    /// How many samples of a run count.
+    pub fn count(self, run: &StackRun) -> u32 {
         match (self.gil, run.waits && !self.idle) {
-            (true, _) => run.gil_looks,
+            (true, _) => run.gil_samples,
             (false, true) => 0,
-            (false, false) => run.looks,
+            (false, false) => run.samples,
         }
     }
 }
@@ -49,7 +49,7 @@ impl Sampling {
                 format!(
                     "{{\"rate\": {hz}, \"looks\": {}, \"late\": {}, \"stacks\": {}, \"read_again\": {}, \"torn\": {}, \
                      \"memory_reads\": {}}}",
-                    stats.looks, self.late, stats.stacks, stats.again, stats.torn, stats.reads
+                    stats.samples, self.late, stats.stacks, stats.again, stats.torn, stats.reads
                 ),
             ),
         ]);
@@ -95,7 +95,7 @@ impl Sampling {
             let lane =
                 *lanes.entry((run.thread, true)).or_insert_with(|| self.lane(builder, run.thread, LOCK_OF));
             let start_ns = run.start_ns.max(since_ns);
-            let (name, args) = (builder.intern(run.lock.words()), builder.commit_args());
+            let (name, args) = (builder.intern(run.lock.label()), builder.commit_args());
             builder.slice(NewSlice {
                 start: Ns(start_ns - base_ns),
                 dur: Ns(run.end_ns - start_ns),
@@ -145,16 +145,16 @@ impl Sampling {
             let thread = &self.threads[at as usize];
             let of = if is_lock { LOCK_OF } else { SAMPLES_OF };
             let words = format!("{of}thread {} ({})", thread.number, thread.name);
-            name(builder, "thread_name", &words, lane);
+            name_lane(builder, "thread_name", &words, lane);
             if !named.contains(&thread.process) {
                 named.push(thread.process);
-                name(builder, "process_name", &self.process_name(thread.process), lane);
+                name_lane(builder, "process_name", &self.process_name(thread.process), lane);
             }
         }
     }
 
     /// All of it as weighted stacks: samples and time, a part per thread.
-    pub fn profile(&self, wanted: Wanted) -> Profile {
+    pub fn profile(&self, filter: SampleFilter) -> Profile {
         let value = |name: &str, unit| ValueKind { name: name.to_owned(), unit };
         let mut profile =
             Profile::new(vec![value("samples", ValueUnit::Plain), value("time", ValueUnit::Nanoseconds)]);
@@ -166,17 +166,17 @@ impl Sampling {
         }
         let mut sums: HashMap<(u32, u32), (i64, i64), RandomState> = HashMap::default();
         for run in &self.runs {
-            let looks = i64::from(wanted.looks(run));
-            if looks > 0 {
+            let samples = i64::from(filter.count(run));
+            if samples > 0 {
                 let sum = sums.entry((run.thread, run.stack)).or_default();
-                sum.0 += looks;
-                // Where only some of its looks count, so much of its time does.
-                sum.1 += (run.end_ns - run.start_ns) / i64::from(run.looks.max(1)) * looks;
+                sum.0 += samples;
+                // Where only some of its samples count, so much of its time does.
+                sum.1 += (run.end_ns - run.start_ns) / i64::from(run.samples.max(1)) * samples;
             }
         }
         let mut sums: Vec<((u32, u32), (i64, i64))> = sums.into_iter().collect();
         sums.sort_unstable();
-        for ((thread, stack), (looks, ns)) in sums {
+        for ((thread, stack), (samples, ns)) in sums {
             let mut places: Vec<_> = self.places(stack).collect();
             places.reverse();
             let mut id = StackId::EMPTY;
@@ -184,26 +184,12 @@ impl Sampling {
                 let function = &self.functions[place.function as usize];
                 let (name, file) =
                     (profile.stacks.intern(&function.name), profile.stacks.intern(&function.file));
-                let line = if wanted.functions { function.first_line } else { place.line };
+                let line = if filter.functions { function.first_line } else { place.line };
                 let frame = profile.stacks.frame(Frame { name, file, line });
                 id = profile.stacks.push(id, frame);
             }
-            profile.add(Sample::new(thread as usize, id, &[looks, ns]));
+            profile.add(Sample::new(thread as usize, id, &[samples, ns]));
         }
         profile
     }
-}
-
-fn name(builder: &mut TraceBuilder, what: &str, text: &str, lane: LaneId) {
-    let (key, text) = (builder.intern("name"), builder.intern(text));
-    builder.push_arg(key, ArgValue::Str(text));
-    let (name, args) = (builder.intern(what), builder.commit_args());
-    builder.point(NewPoint {
-        at: Ns::ZERO,
-        name,
-        lane,
-        args,
-        kind: PointKind::Metadata,
-        ..NewPoint::default()
-    });
 }

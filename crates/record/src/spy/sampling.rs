@@ -1,4 +1,4 @@
-//! Looks at processes again and again, and keeps what it sees: a run of equal stacks of a thread is one entry.
+//! Samples processes again and again, and keeps what it sees: a run of equal stacks of a thread is one entry.
 
 use std::time::Duration;
 
@@ -6,11 +6,11 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::following::Following;
-use super::lock::Standing;
-use super::program::{OwnNames, Parts};
-use super::said_name::{is_named, loader_name};
-use super::sampled::{Function, LockRun, Place, SampledThread, StackRun};
-use super::{CodeId, Frame, Mode, Process, Seen, Spy, SpyError, Stats, let_late_ones_go};
+use super::lock::ThreadActivity;
+use super::program::{OwnNames, ProgramCode};
+use super::sampled::{FrameLine, Function, LockRun, SampledThread, StackRun};
+use super::self_reported_name::{is_named, loader_name};
+use super::{CodeId, Frame, Mode, Process, Spy, SpyError, Stats, ThreadSample, resume_stragglers};
 use crate::lock::Lock;
 
 /// Runs that are kept; later ones are counted only.
@@ -19,38 +19,38 @@ const MAX_RUNS: usize = 20_000_000;
 const MAX_CHILD_RUNS: usize = 2_000_000;
 /// Processes that are kept.
 const MAX_PROCESSES: usize = 10_000;
-/// How long, in looks, a process or a thread without a name is asked for it again.
+/// How long, in samples, a process or a thread without a name is asked for it again.
 const MAX_UNNAMED: u32 = 512;
 /// Children for which files stay open, and how many of each: descriptors are the program's.
 const MAX_WITH_FILES: usize = 16;
 const MAX_FILES: usize = 2;
-/// A look that comes so many periods after the one before, and so long after it, does not say what ran in between.
+/// A sample that comes so many periods after the one before, and so long after it, does not say what ran in between.
 const HELD_UP_PERIODS: i64 = 5;
 const HELD_UP_NS: i64 = 50_000_000;
 /// After `exec`, every sample tries to find the new Python for this long; that is enough unless the machine is busy.
-const BECOMING_NS: i64 = 1_000_000_000;
+const EAGER_ATTACH_NS: i64 = 1_000_000_000;
 /// From then on, the time between two tries.
-const NOW_AND_THEN_NS: i64 = 100_000_000;
+const ATTACH_RETRY_NS: i64 = 100_000_000;
 /// When to give up.
-const MAX_BECOMING_NS: i64 = 30_000_000_000;
+const MAX_ATTACH_NS: i64 = 30_000_000_000;
 /// A process of `multiprocessing` that runs nothing of the program.
-const TRACKER: &str = "multiprocessing.resource_tracker";
+const RESOURCE_TRACKER: &str = "multiprocessing.resource_tracker";
 /// Another one; the processes that it makes have the same command line.
-const SERVER: &str = "multiprocessing.forkserver";
+const FORK_SERVER: &str = "multiprocessing.forkserver";
 
-/// One process that is looked at, as long as it is.
+/// One process that is sampled, as long as it is.
 #[derive(Debug, Default)]
 struct Target {
     spy: Option<Spy>,
     /// By code: its number among all functions.
     functions: HashMap<CodeId, u32, RandomState>,
     /// The same, where only the program's frames count.
-    parts: Parts,
+    parts: ProgramCode,
     /// By Python's number of a thread.
     threads: HashMap<u64, ThreadState, RandomState>,
     /// Its threads, by the system's number: their numbers among all.
     met: HashMap<u32, Vec<u32>, RandomState>,
-    looks: u32,
+    samples: u32,
     has_tried: bool,
     is_loader: bool,
     /// What it says that it is.
@@ -61,9 +61,9 @@ impl Target {
     /// It has ended, or runs another program: what is known of its memory is not true any more.
     fn forget(&mut self) -> Option<Spy> {
         self.functions = HashMap::default();
-        self.parts = Parts::default();
+        self.parts = ProgramCode::default();
         self.threads = HashMap::default();
-        self.looks = 0;
+        self.samples = 0;
         self.has_tried = false;
         self.spy.take()
     }
@@ -71,7 +71,7 @@ impl Target {
 
 /// A process that runs another program, in which no Python was found yet.
 #[derive(Debug)]
-struct Becoming {
+struct PendingExec {
     pid: u32,
     since_ns: i64,
     next_ns: i64,
@@ -82,9 +82,9 @@ struct Becoming {
 struct ThreadState {
     index: u32,
     native_id: Option<u32>,
-    standing: Standing,
-    looks: u32,
-    /// The runs that go on, if the last look saw the thread.
+    activity: ThreadActivity,
+    samples: u32,
+    /// The runs that go on, if the last sample saw the thread.
     run: Option<usize>,
     lock_run: Option<usize>,
     last_ns: i64,
@@ -92,8 +92,8 @@ struct ThreadState {
 
 impl ThreadState {
     /// Whether it is this thread's: Python's number of one that has ended is soon another's. Where the system's is not known, one
-    /// that the look before did not see is taken for a new one.
-    fn is_of(&self, thread: &Seen, before_ns: i64) -> bool {
+    /// that the sample before did not see is taken for a new one.
+    fn is_of(&self, thread: &ThreadSample, before_ns: i64) -> bool {
         match (self.native_id, thread.native_id) {
             (Some(known), Some(number)) => known == number,
             _ => self.last_ns == before_ns,
@@ -114,20 +114,20 @@ pub struct Sampling {
     pub runs: Vec<StackRun>,
     /// What threads did with the interpreter's lock, in the order it began.
     pub locks: Vec<LockRun>,
-    /// When the looks were: the first is when sampling began.
+    /// When the samples were: the first is when sampling began.
     pub began_ns: i64,
-    /// When the last look was.
+    /// When the last sample was.
     pub ended_ns: i64,
-    /// Looks that came more than a period late.
+    /// Samples that came more than a period late.
     pub late: u64,
     /// How long the sampler itself was held up; what ran meanwhile is not known.
     pub unseen_ns: i64,
     /// Runs that there was no room for.
     pub dropped: u64,
-    /// Processes that could not be looked at, in words.
+    /// Processes that could not be sampled, in words.
     pub left_out: Vec<String>,
     following: Option<Following>,
-    becoming: Option<Becoming>,
+    pending_exec: Option<PendingExec>,
     mode: Mode,
     /// How the program's frames are named, where only those count.
     names: Option<OwnNames>,
@@ -140,8 +140,8 @@ pub struct Sampling {
     /// By number and start: which process it is.
     numbers: HashMap<(u32, u64), usize, RandomState>,
     function_numbers: HashMap<Function, u32, RandomState>,
-    stacks: Vec<(u32, Place)>,
-    stack_numbers: HashMap<(u32, Place), u32, RandomState>,
+    stacks: Vec<(u32, FrameLine)>,
+    stack_numbers: HashMap<(u32, FrameLine), u32, RandomState>,
     ended: Stats,
 }
 
@@ -162,13 +162,13 @@ impl Sampling {
         sampling
     }
 
-    /// The children of a process, and theirs; itself is not looked at. Frames are named, and left out, as its own are.
+    /// The children of a process, and theirs; itself is not sampled. Frames are named, and left out, as its own are.
     pub(super) fn of_children(pid: u32, names: OwnNames, now_ns: i64) -> Sampling {
         let mut sampling = Sampling::empty(now_ns);
         sampling.following = Some(Following::new(pid));
         sampling.names = Some(names);
         sampling.max_runs = MAX_CHILD_RUNS;
-        sampling.processes.push(Process::of(pid).unwrap_or_else(|| Process::unknown(pid)));
+        sampling.processes.push(Process::with_pid(pid).unwrap_or_else(|| Process::unknown(pid)));
         sampling.targets.push(Target::default());
         sampling
     }
@@ -187,7 +187,7 @@ impl Sampling {
             dropped: 0,
             left_out: Vec::new(),
             following: None,
-            becoming: None,
+            pending_exec: None,
             mode: Mode::default(),
             names: None,
             max_runs: MAX_RUNS,
@@ -204,9 +204,9 @@ impl Sampling {
 
     fn add(&mut self, mut spy: Spy) {
         spy.set_mode(self.mode);
-        let process = Process::of(spy.pid()).unwrap_or_else(|| Process::unknown(spy.pid()));
+        let process = Process::with_pid(spy.pid()).unwrap_or_else(|| Process::unknown(spy.pid()));
         if self.names.is_some() {
-            if process.command.contains(TRACKER) {
+            if process.command.contains(RESOURCE_TRACKER) {
                 return;
             }
             spy.keep_open(if self.live.len() < MAX_WITH_FILES { MAX_FILES } else { 0 });
@@ -234,17 +234,17 @@ impl Sampling {
         }
     }
 
-    /// Looks at every process once. False when all of them have ended.
-    pub fn look(&mut self, now_ns: i64, period: Duration) -> bool {
+    /// Samples every process once. False when all of them have ended.
+    pub fn sample(&mut self, now_ns: i64, period: Duration) -> bool {
         if let Some(mut following) = self.following.take() {
             let is_known = |pid: u32| self.live.iter().any(|&at| self.processes[at].pid == pid);
-            let found = following.found(now_ns, is_known);
+            let found = following.attach_new(now_ns, is_known);
             self.following = Some(following);
             for spy in found {
                 self.add(spy);
             }
         }
-        let_late_ones_go();
+        resume_stragglers();
         self.try_again(now_ns);
         let before = self.ended_ns;
         let period_ns = i64::try_from(period.as_nanos()).unwrap_or(i64::MAX);
@@ -256,10 +256,10 @@ impl Sampling {
         self.unseen_ns += since - before;
         for at in self.live.clone() {
             let Some(spy) = &mut self.targets[at].spy else { continue };
-            match spy.look() {
+            match spy.sample() {
                 Ok(seen) => {
-                    // One that is new was not there, or not to be seen, at the look before.
-                    let is_new = self.targets[at].looks == 0;
+                    // One that is new was not there, or not to be seen, in the sample before.
+                    let is_new = self.targets[at].samples == 0;
                     let since = if is_new { since.max(now_ns - period_ns) } else { since };
                     self.keep(at, &seen, before, since, now_ns);
                 }
@@ -268,7 +268,7 @@ impl Sampling {
         }
         let targets = &self.targets;
         self.live.retain(|&at| targets[at].spy.is_some());
-        !self.live.is_empty() || self.becoming.is_some()
+        !self.live.is_empty() || self.pending_exec.is_some()
     }
 
     /// A process that could not be read has ended, or runs another program now.
@@ -285,43 +285,47 @@ impl Sampling {
             // It is tried again with all that is followed.
             Err(_) if self.following.is_some() && at > 0 => {}
             // A process that ends takes its Python down first.
-            Err(_) if Process::of(spy.pid()).is_none_or(|process| process.command.is_empty()) => {}
+            Err(_) if Process::with_pid(spy.pid()).is_none_or(|process| process.command.is_empty()) => {}
             Err(error) => {
                 let (since_ns, next_ns) = (self.ended_ns, self.ended_ns);
-                self.becoming = Some(Becoming { pid: spy.pid(), since_ns, next_ns, what: error.problem.what });
+                self.pending_exec =
+                    Some(PendingExec { pid: spy.pid(), since_ns, next_ns, what: error.problem.what });
             }
         }
     }
 
     /// A process that runs another program now has no Python at first; it is tried again for a while.
     fn try_again(&mut self, now_ns: i64) {
-        let Some(mut becoming) = self.becoming.take_if(|becoming| now_ns >= becoming.next_ns) else { return };
-        let for_ns = now_ns.saturating_sub(becoming.since_ns);
-        let is_late = for_ns >= BECOMING_NS;
-        match Spy::attach(becoming.pid) {
+        let Some(mut pending_exec) = self.pending_exec.take_if(|pending_exec| now_ns >= pending_exec.next_ns)
+        else {
+            return;
+        };
+        let for_ns = now_ns.saturating_sub(pending_exec.since_ns);
+        let is_late = for_ns >= EAGER_ATTACH_NS;
+        match Spy::attach(pending_exec.pid) {
             Ok(spy) => {
-                self.left_out.retain(|what| *what != becoming.what);
+                self.left_out.retain(|what| *what != pending_exec.what);
                 self.add(spy);
             }
-            Err(error) if error.gone || for_ns >= MAX_BECOMING_NS => {}
+            Err(error) if error.gone || for_ns >= MAX_ATTACH_NS => {}
             Err(_) => {
                 // Said as long as it is true.
-                if is_late && !self.left_out.contains(&becoming.what) {
-                    self.left_out.push(becoming.what.clone());
+                if is_late && !self.left_out.contains(&pending_exec.what) {
+                    self.left_out.push(pending_exec.what.clone());
                 }
-                becoming.next_ns = now_ns + if is_late { NOW_AND_THEN_NS } else { 0 };
-                self.becoming = Some(becoming);
+                pending_exec.next_ns = now_ns + if is_late { ATTACH_RETRY_NS } else { 0 };
+                self.pending_exec = Some(pending_exec);
             }
         }
     }
 
-    /// How long nothing new can be seen where there is no process to look at.
+    /// How long nothing new can be seen where there is no process to sample.
     pub(super) fn until_search(&self, now_ns: i64) -> Duration {
         let due_ns = self.following.as_ref().map_or(now_ns, |following| following.due_ns);
         Duration::from_nanos(u64::try_from(due_ns.saturating_sub(now_ns)).unwrap_or(0))
     }
 
-    /// Why some children may not be looked at.
+    /// Why some children may not be sampled.
     pub fn denied(&self) -> Option<&str> {
         self.following.as_ref()?.denied.as_deref()
     }
@@ -334,11 +338,11 @@ impl Sampling {
     /// Whether a process runs nothing of the program.
     pub(super) fn is_helper(&self, process: usize) -> bool {
         let command = self.processes.get(process).map_or("", |process| process.command.as_str());
-        self.names.is_some() && command.contains(SERVER) && self.given_name(process).is_none()
+        self.names.is_some() && command.contains(FORK_SERVER) && self.given_name(process).is_none()
     }
 
-    /// `before_ns` is when the look before was, `since_ns` since when what is seen now is taken to have been so.
-    fn keep(&mut self, at: usize, seen: &[Seen], before_ns: i64, since_ns: i64, now_ns: i64) {
+    /// `before_ns` is when the sample before was, `since_ns` since when what is seen now is taken to have been so.
+    fn keep(&mut self, at: usize, seen: &[ThreadSample], before_ns: i64, since_ns: i64, now_ns: i64) {
         for thread in seen {
             if thread.frames.is_empty() {
                 continue;
@@ -349,7 +353,7 @@ impl Sampling {
                 _ => self.meet(at, thread),
             };
             let Some(spy) = &mut self.targets[at].spy else { return };
-            let (waits, lock) = state.standing.now(spy, thread, thread.native_id);
+            let (waits, lock) = state.activity.now(spy, thread, thread.native_id);
             if since_ns != before_ns || state.last_ns != before_ns {
                 (state.run, state.lock_run) = (None, None);
             }
@@ -364,9 +368,9 @@ impl Sampling {
         let numbers: Vec<u32> = seen.iter().filter_map(|thread| thread.native_id).collect();
         spy.keep(&numbers);
         // A process is named some time after it has begun. Reading the name takes a millisecond: it is tried where it must be
-        // there, and when the process was looked at twice as often.
-        target.looks = target.looks.saturating_add(1);
-        if at == 0 || target.is_loader || target.looks > MAX_UNNAMED {
+        // there, and when the process was sampled twice as often.
+        target.samples = target.samples.saturating_add(1);
+        if at == 0 || target.is_loader || target.samples > MAX_UNNAMED {
             return;
         }
         if let Some(name) = loader_name(spy, seen) {
@@ -374,19 +378,19 @@ impl Sampling {
         } else if target.given_name.is_none() {
             let is_new = !target.has_tried && is_named(spy, seen);
             target.has_tried |= is_new;
-            if is_new || target.looks.is_power_of_two() {
+            if is_new || target.samples.is_power_of_two() {
                 target.given_name = spy.multiprocessing_name();
             }
         }
     }
 
     /// A thread runs for a moment before it has a name.
-    fn name_again(&mut self, at: usize, thread: &Seen, state: &mut ThreadState) {
-        state.looks = state.looks.saturating_add(1);
+    fn name_again(&mut self, at: usize, thread: &ThreadSample, state: &mut ThreadState) {
+        state.samples = state.samples.saturating_add(1);
         let known = &mut self.threads[state.index as usize];
         if known.name.is_empty()
-            && state.looks.is_power_of_two()
-            && state.looks <= MAX_UNNAMED
+            && state.samples.is_power_of_two()
+            && state.samples <= MAX_UNNAMED
             && let Some(spy) = &mut self.targets[at].spy
         {
             known.name = spy.name_of(thread);
@@ -426,8 +430,8 @@ impl Sampling {
             && run.waits == waits
         {
             run.end_ns = now_ns;
-            run.looks += 1;
-            run.gil_looks += u32::from(gil);
+            run.samples += 1;
+            run.gil_samples += u32::from(gil);
             return;
         }
         if self.runs.len() >= self.max_runs {
@@ -442,12 +446,12 @@ impl Sampling {
             waits,
             start_ns: since_ns,
             end_ns: now_ns,
-            looks: 1,
-            gil_looks: u32::from(gil),
+            samples: 1,
+            gil_samples: u32::from(gil),
         });
     }
 
-    fn meet(&mut self, at: usize, thread: &Seen) -> ThreadState {
+    fn meet(&mut self, at: usize, thread: &ThreadSample) -> ThreadState {
         let target = &mut self.targets[at];
         let is_another = target.threads.contains_key(&thread.ident);
         let name = (target.spy.as_mut())
@@ -472,15 +476,15 @@ impl Sampling {
         ThreadState {
             index,
             native_id: thread.native_id,
-            standing: Standing::new(),
-            looks: 0,
+            activity: ThreadActivity::new(),
+            samples: 0,
             run: None,
             lock_run: None,
             last_ns: i64::MIN,
         }
     }
 
-    /// Takes the runs so far, for somebody who watches and keeps sums only.
+    /// Takes the runs so far, for callers that keep sums only.
     pub fn take_runs(&mut self) -> Vec<StackRun> {
         for state in self.targets.iter_mut().flat_map(|target| target.threads.values_mut()) {
             state.run = None;
@@ -512,7 +516,7 @@ impl Sampling {
         };
         let mut stack = 0;
         for (function, line) in places.into_iter().rev() {
-            let key = (stack, Place { function, line });
+            let key = (stack, FrameLine { function, line });
             let stacks = &mut self.stacks;
             stack = *self.stack_numbers.entry(key).or_insert_with(|| {
                 stacks.push(key);
@@ -542,7 +546,7 @@ impl Sampling {
     }
 
     /// The places of a stack, the innermost first.
-    pub fn places(&self, stack: u32) -> impl Iterator<Item = Place> {
+    pub fn places(&self, stack: u32) -> impl Iterator<Item = FrameLine> {
         let pop = |stack: u32| self.stacks.get((stack as usize).checked_sub(1)?).copied();
         std::iter::successors(pop(stack), move |&(below, _)| pop(below)).map(|(_, place)| place)
     }
@@ -566,7 +570,7 @@ impl Sampling {
 
 fn sum(a: Stats, b: Stats) -> Stats {
     Stats {
-        looks: a.looks + b.looks,
+        samples: a.samples + b.samples,
         stacks: a.stacks + b.stacks,
         reads: a.reads + b.reads,
         again: a.again + b.again,

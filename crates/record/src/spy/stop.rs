@@ -1,23 +1,25 @@
-//! Stops threads of a process for a moment and lets them go on. A thread is held only within one look; should this process end
+//! Stops threads of a process for a moment and lets them go on. A thread is held only within one sample; should this process end
 //! meanwhile, the system lets it go.
 
 use std::io;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
+
+use stepscope_ground::lock;
 
 use super::processes::parent;
 use super::system::{Halt, ask_to_stop, halted, let_go};
 
 /// How long threads may take to stop. One that waits for a device or a network disk cannot, until that answers.
-const PATIENCE: Duration = Duration::from_millis(50);
+const MAX_STOP_WAIT: Duration = Duration::from_millis(50);
 /// So often a thread is asked at once whether it has stopped; afterwards with a pause.
-const AT_ONCE: u32 = 200;
-const PAUSE: Duration = Duration::from_micros(50);
+const MAX_BUSY_POLLS: u32 = 200;
+const POLL_INTERVAL: Duration = Duration::from_micros(50);
 
 /// Why no thread could be stopped.
 const NO_SUCH_PROCESS: i32 = 3;
 
-/// A thread that stands still.
+/// A thread that is stopped.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Stopped {
     pub(super) thread: u32,
@@ -32,7 +34,7 @@ pub(super) struct Stopper {
     own_child: bool,
     /// Threads that were asked and have not stopped yet.
     late: Vec<u32>,
-    /// Since when threads stand still: the first of them. Until one has a processor to notice that it is to stop, it waits anyway.
+    /// Since when threads are stopped: the first of them. Until one has a processor to notice that it is to stop, it waits anyway.
     since: Option<Instant>,
 }
 
@@ -42,13 +44,13 @@ impl Stopper {
     }
 
     fn halted(&self, thread: u32) -> Halt {
-        // A thread that nobody knows any more has ended.
+        // A thread that is unknown has ended.
         halted(thread, !(self.own_child && thread == self.pid)).unwrap_or(Halt::Ended)
     }
 
     /// Stops these threads, as many as can be; the first refusal is an error.
     pub(super) fn stop(&mut self, threads: &[u32]) -> io::Result<Vec<Stopped>> {
-        self.let_late_ones_go();
+        self.resume_stragglers();
         let mut asked = Vec::with_capacity(threads.len());
         let mut refused = None;
         for &thread in threads.iter().filter(|thread| !self.late.contains(thread)) {
@@ -61,7 +63,7 @@ impl Stopper {
         let mut stopped = Vec::with_capacity(asked.len());
         let (began, mut tries) = (Instant::now(), 0);
         let mut since = None;
-        while !asked.is_empty() && began.elapsed() < PATIENCE {
+        while !asked.is_empty() && began.elapsed() < MAX_STOP_WAIT {
             asked.retain(|&thread| match self.halted(thread) {
                 Halt::NotYet => true,
                 Halt::Still(signal) => {
@@ -72,8 +74,8 @@ impl Stopper {
                 Halt::Ended => false,
             });
             tries += 1;
-            if tries > AT_ONCE {
-                std::thread::sleep(PAUSE);
+            if tries > MAX_BUSY_POLLS {
+                std::thread::sleep(POLL_INTERVAL);
             } else {
                 std::thread::yield_now();
             }
@@ -94,7 +96,7 @@ impl Stopper {
         self.since.take().map_or(Duration::ZERO, |since| since.elapsed())
     }
 
-    fn let_late_ones_go(&mut self) {
+    fn resume_stragglers(&mut self) {
         let late = std::mem::take(&mut self.late);
         for thread in late {
             match self.halted(thread) {
@@ -108,27 +110,25 @@ impl Stopper {
     }
 }
 
-/// Threads that were asked to stop by somebody who is gone, and whether their end is to be noted here.
-static LATE: Mutex<Vec<(u32, bool)>> = Mutex::new(Vec::new());
+/// Threads that were asked to stop by a [`Stopper`] that is gone, and whether their end is to be noted here.
+static STRAGGLERS: Mutex<Vec<(u32, bool)>> = Mutex::new(Vec::new());
 
 impl Drop for Stopper {
     fn drop(&mut self) {
-        self.let_late_ones_go();
+        self.resume_stragglers();
         let left = self.late.iter().map(|thread| (*thread, !(self.own_child && *thread == self.pid)));
-        LATE.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
+        lock(&STRAGGLERS).extend(left);
     }
 }
 
-/// Lets threads go on that stopped after nobody waited for that any more. Called while something waits for their process.
-pub fn let_late_ones_go() {
-    LATE.lock().unwrap_or_else(PoisonError::into_inner).retain(|(thread, reap)| {
-        match halted(*thread, *reap).unwrap_or(Halt::Ended) {
-            Halt::NotYet => true,
-            Halt::Still(signal) => {
-                let _ = let_go(*thread, signal);
-                false
-            }
-            Halt::Ended => false,
+/// Resumes threads that stopped too late to be waited for. Called while something waits for their process.
+pub fn resume_stragglers() {
+    lock(&STRAGGLERS).retain(|(thread, reap)| match halted(*thread, *reap).unwrap_or(Halt::Ended) {
+        Halt::NotYet => true,
+        Halt::Still(signal) => {
+            let _ = let_go(*thread, signal);
+            false
         }
+        Halt::Ended => false,
     });
 }

@@ -1,4 +1,4 @@
-//! Looks at a process whose Python threads are stopped for a moment: no stack changes while it is read, and native frames can
+//! Samples a process whose Python threads are stopped for a moment: no stack changes while it is read, and native frames can
 //! be read too. Only threads that Python knows are stopped, not the hundreds that libraries start.
 
 use std::io;
@@ -8,21 +8,20 @@ use hashbrown::HashMap;
 
 use super::codes::CodeId;
 use super::error::{SpyError, Unreadable};
-use super::native::{Copied, Native, NativeFunction, merged};
+use super::native::{Native, NativeFunction, ThreadCopy, merged};
 use super::stop::{Stopped, Stopper};
-use super::walk::{Frame, Seen};
+use super::walk::{Frame, ThreadSample};
 use super::{Doing, Spy, permission, tasks};
 
-/// Other threads of a process that are looked at.
+/// Other threads of a process that are sampled.
 const MAX_OTHERS: usize = 4096;
 
-/// How a process is looked at.
+/// How a process is sampled.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// While it runs.
     #[default]
     Running,
-    /// Its Python threads are stopped for each look.
+    /// Its Python threads are stopped for each sample.
     Stopped,
     /// The same, with native frames between the Python ones.
     Native,
@@ -39,12 +38,12 @@ pub struct OtherThread {
     pub frames: Vec<Frame>,
 }
 
-/// What is kept from look to look.
+/// What is kept from sample to sample.
 #[derive(Debug)]
 pub(super) struct Stopping {
     stopper: Stopper,
     native: Native,
-    /// The threads that Python knew at the last look.
+    /// The threads that Python knew in the last sample.
     threads: Vec<u32>,
     /// What they did before they were stopped: afterwards each of them runs, if only to wait again.
     pub(super) doing: HashMap<u32, Doing, RandomState>,
@@ -63,15 +62,15 @@ struct Asleep {
     all: Vec<Frame>,
 }
 
-type Looked = Result<Option<Vec<Seen>>, Unreadable>;
+type SampleAttempt = Result<Option<Vec<ThreadSample>>, Unreadable>;
 
 impl Spy {
-    /// How it is looked at from now on.
+    /// How it is sampled from now on.
     pub fn set_mode(&mut self, mode: Mode) {
         self.mode = mode;
     }
 
-    /// How it is looked at.
+    /// How it is sampled.
     pub fn mode(&self) -> Mode {
         self.mode
     }
@@ -87,16 +86,16 @@ impl Spy {
         })
     }
 
-    pub(super) fn look_stopped(&mut self) -> Result<Looked, SpyError> {
+    pub(super) fn sample_stopped(&mut self) -> Result<SampleAttempt, SpyError> {
         let mut stopping = self.begin_stopping();
-        let looked = self.look_with(&mut stopping);
+        let attempt = self.sample_with(&mut stopping);
         self.stopping = Some(stopping);
-        looked
+        attempt
     }
 
-    fn look_with(&mut self, stopping: &mut Stopping) -> Result<Looked, SpyError> {
+    fn sample_with(&mut self, stopping: &mut Stopping) -> Result<SampleAttempt, SpyError> {
         if stopping.threads.is_empty() {
-            match self.try_look() {
+            match self.try_sample() {
                 Ok(Some(seen)) => stopping.threads = self.native_ids(&seen),
                 other => return Ok(other),
             }
@@ -117,12 +116,12 @@ impl Spy {
             }
             Err(_) => return Err(permission::denied(self.pid)),
         };
-        let looked = self.try_look();
+        let attempt = self.try_sample();
         let copied = self.copy_all(stopping, &stopped);
         let stood = stopping.stopper.release(&stopped);
         self.stats.stops += u64::from(!stopped.is_empty());
         self.stats.stopped_ns += u64::try_from(stood.as_nanos()).unwrap_or(u64::MAX);
-        let mut seen = match looked {
+        let mut seen = match attempt {
             Ok(Some(seen)) => seen,
             other => return Ok(other),
         };
@@ -170,7 +169,7 @@ impl Spy {
         sleepers.filter_map(|(thread, _)| Some((*thread, tasks::whole_call(self.pid, *thread)?))).collect()
     }
 
-    fn copy_all(&mut self, stopping: &Stopping, stopped: &[Stopped]) -> Vec<Copied> {
+    fn copy_all(&mut self, stopping: &Stopping, stopped: &[Stopped]) -> Vec<ThreadCopy> {
         if self.mode != Mode::Native {
             return Vec::new();
         }
@@ -182,7 +181,7 @@ impl Spy {
     fn native_frames(
         &mut self,
         stopping: &mut Stopping,
-        copy: &Copied,
+        copy: &ThreadCopy,
         python: &[Frame],
     ) -> (Vec<Frame>, bool) {
         let Stopping { native, codes: numbers, .. } = stopping;
@@ -207,7 +206,7 @@ impl Spy {
         (all, more)
     }
 
-    fn native_ids(&mut self, seen: &[Seen]) -> Vec<u32> {
+    fn native_ids(&mut self, seen: &[ThreadSample]) -> Vec<u32> {
         let mut found: Vec<u32> =
             seen.iter().filter_map(|thread| thread.native_id.or_else(|| self.number(thread.ident))).collect();
         found.sort_unstable();

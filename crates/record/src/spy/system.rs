@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 /// An address and a length.
 pub(super) type Piece = (u64, usize);
 
-/// Whether somebody pressed Ctrl-C.
+/// Whether Ctrl-C was pressed.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Reads pieces of another process's memory into one buffer with one call: how many bytes, up to the first piece that is not
@@ -36,7 +36,6 @@ pub(super) fn read_memory(_: u32, _: &[Piece], _: &mut [u8]) -> io::Result<usize
 /// The registers that say where a thread is.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Registers {
-    /// The next instruction.
     pub(super) instruction: u64,
     /// The end of its stack.
     pub(super) stack: u64,
@@ -49,11 +48,9 @@ pub(super) struct Registers {
 /// What became of a thread that was asked to stop.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// It still runs.
     NotYet,
-    /// It stands still; this signal was on its way and has to be passed on (0: none).
+    /// It is stopped; this signal was on its way and has to be passed on (0: none).
     Still(i32),
-    /// It has ended.
     Ended,
 }
 
@@ -64,7 +61,7 @@ pub(super) fn ask_to_stop(thread: u32) -> io::Result<()> {
     trace(libc::PTRACE_INTERRUPT, thread, 0)
 }
 
-/// Whether it has stopped. `reap`: take note of its end too; the end of a child of ours is somebody else's to note.
+/// Whether it has stopped. `reap`: take note of its end too; the end of a child of ours is noted elsewhere.
 #[cfg(target_os = "linux")]
 pub(super) fn halted(thread: u32, reap: bool) -> io::Result<Halt> {
     let ends = if reap { libc::WEXITED } else { 0 };
@@ -80,7 +77,7 @@ pub(super) fn halted(thread: u32, reap: bool) -> io::Result<Halt> {
     Ok(match info.si_code {
         _ if pid == 0 => Halt::NotYet,
         libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED => Halt::Ended,
-        // Above the signal stands which event it is; none: the signal itself is about to be delivered.
+        // The bits above the signal say which event it is; none: the signal itself is about to be delivered.
         _ if status >> 8 == 0 => Halt::Still(status & 0x7f),
         _ => Halt::Still(0),
     })
@@ -175,19 +172,19 @@ pub(super) fn let_go(_: u32, _: i32) -> io::Result<()> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Whether a second request to end is only noted too.
-static PATIENT: AtomicBool = AtomicBool::new(false);
+/// Whether a second request to end is only noted, like the first.
+static IGNORE_STOPS: AtomicBool = AtomicBool::new(false);
 /// The request to end that came last, if it was not Ctrl-C.
-static REQUEST: AtomicI32 = AtomicI32::new(0);
+static END_REQUEST: AtomicI32 = AtomicI32::new(0);
 
 /// From now on a second request to end does not end this process either: the program that it watches decides.
-pub fn be_patient() {
-    PATIENT.store(true, Ordering::Relaxed);
+pub fn ignore_stops() {
+    IGNORE_STOPS.store(true, Ordering::Relaxed);
 }
 
 /// A request to end that came to this process alone, once: SIGTERM or SIGHUP. Ctrl-C in a terminal goes to all.
 pub fn requested_end() -> Option<i32> {
-    Some(REQUEST.swap(0, Ordering::Relaxed)).filter(|signal| *signal != 0)
+    Some(END_REQUEST.swap(0, Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
 /// From now on Ctrl-C and polite requests to end are noted, and end nothing: [`interrupted`] says so. A second one ends the process.
@@ -195,9 +192,9 @@ pub fn requested_end() -> Option<i32> {
 pub fn notice_interrupts() {
     extern "C" fn note(signal: libc::c_int) {
         if signal != libc::SIGINT {
-            REQUEST.store(signal, Ordering::Relaxed);
+            END_REQUEST.store(signal, Ordering::Relaxed);
         }
-        if INTERRUPTED.swap(true, Ordering::Relaxed) && !PATIENT.load(Ordering::Relaxed) {
+        if INTERRUPTED.swap(true, Ordering::Relaxed) && !IGNORE_STOPS.load(Ordering::Relaxed) {
             // SAFETY: both may be called in a handler.
             unsafe {
                 libc::signal(signal, libc::SIG_DFL);
@@ -221,7 +218,7 @@ pub fn notice_interrupts() {
 #[cfg(not(target_os = "linux"))]
 pub fn notice_interrupts() {}
 
-/// Whether somebody pressed Ctrl-C since [`notice_interrupts`].
+/// Whether Ctrl-C was pressed since [`notice_interrupts`].
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
 }

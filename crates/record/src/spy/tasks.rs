@@ -12,16 +12,15 @@ use super::sockets;
 /// Files kept open of each kind; more threads than that are asked by opening each time.
 const MAX_OPEN: usize = 200;
 /// No line of the files read here is longer.
-const LINE: usize = 1024;
+const MAX_LINE_BYTES: usize = 1024;
 /// Three numbers of at most 20 digits.
-const SCHEDULED: usize = 64;
+const SCHEDSTAT_BYTES: usize = 64;
 
 /// What a thread does, as the system sees it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Doing {
     /// It runs, or would if a processor were free.
     Running,
-    /// It waits.
     Waiting,
 }
 
@@ -31,15 +30,15 @@ pub(super) struct Tasks {
     pid: u32,
     open: HashMap<u32, File, RandomState>,
     max_open: usize,
-    rests: HashMap<u32, Rest, RandomState>,
+    rests: HashMap<u32, ThreadRest, RandomState>,
 }
 
-/// How a thread stood when it was last asked for.
+/// What a thread had run when it was last asked for.
 #[derive(Debug)]
-struct Rest {
+struct ThreadRest {
     file: File,
     /// How long and how often it ran so far, in the system's words.
-    scheduled: [u8; SCHEDULED],
+    scheduled: [u8; SCHEDSTAT_BYTES],
     is_asleep: bool,
 }
 
@@ -58,13 +57,13 @@ impl Tasks {
     /// Whether a thread has slept ever since this was last asked. The system counts how often a thread gets a processor, and
     /// how long it ran once it gives that back: one that is asleep, with the same numbers as before, has not run meanwhile.
     pub(super) fn slept(&mut self, thread: u32) -> bool {
-        let mut now = [0; SCHEDULED];
+        let mut now = [0; SCHEDSTAT_BYTES];
         let Some(rest) = self.rests.get_mut(&thread) else {
             if self.rests.len() < self.max_open
                 && let Ok(file) = File::open(format!("/proc/{}/task/{thread}/schedstat", self.pid))
                 && file.read_at(&mut now, 0).is_ok_and(|length| length > 0)
             {
-                self.rests.insert(thread, Rest { file, scheduled: now, is_asleep: false });
+                self.rests.insert(thread, ThreadRest { file, scheduled: now, is_asleep: false });
             }
             return false;
         };
@@ -93,7 +92,7 @@ impl Tasks {
 
     /// Whether a thread runs; none where the system does not say, or it has ended.
     pub(super) fn doing(&mut self, thread: u32) -> Option<Doing> {
-        let mut line = [0; LINE];
+        let mut line = [0; MAX_LINE_BYTES];
         let path = || format!("/proc/{}/task/{thread}/stat", self.pid);
         let read = match self.open.get(&thread) {
             Some(file) => file.read_at(&mut line, 0),
@@ -217,7 +216,7 @@ pub(super) fn belongs(pid: u32, thread: u32) -> bool {
 
 /// In a container threads have numbers of their own, and those are the ones that Python knows.
 #[derive(Debug)]
-pub(super) struct Numbers {
+pub(super) struct ThreadNumbers {
     pid: u32,
     contained: bool,
     /// Our numbers by theirs.
@@ -226,12 +225,12 @@ pub(super) struct Numbers {
 }
 
 /// How often all threads are asked for their numbers.
-const NUMBERS_EVERY: Duration = Duration::from_millis(200);
+const NUMBERS_INTERVAL: Duration = Duration::from_millis(200);
 
-impl Numbers {
-    pub(super) fn new(pid: u32) -> Numbers {
+impl ThreadNumbers {
+    pub(super) fn new(pid: u32) -> ThreadNumbers {
         let contained = numbers_of(pid, pid).is_some_and(|numbers| numbers.len() > 1);
-        Numbers { pid, contained, ours: HashMap::default(), asked: None }
+        ThreadNumbers { pid, contained, ours: HashMap::default(), asked: None }
     }
 
     /// Our number of a thread.
@@ -239,7 +238,7 @@ impl Numbers {
         if !self.contained {
             return Some(theirs);
         }
-        if !self.ours.contains_key(&theirs) && self.asked.is_none_or(|at| at.elapsed() >= NUMBERS_EVERY) {
+        if !self.ours.contains_key(&theirs) && self.asked.is_none_or(|at| at.elapsed() >= NUMBERS_INTERVAL) {
             self.asked = Some(Instant::now());
             let pairs = threads(self.pid).into_iter().filter_map(|thread| {
                 let numbers = numbers_of(self.pid, thread)?;
@@ -393,7 +392,7 @@ mod tests {
         let mut tasks = Tasks::new(pid);
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
         assert_eq!(tasks.doing(own), Some(Doing::Running));
-        // The first question only learns how it stands.
+        // The first question only learns its state.
         assert!(!tasks.slept(sleeper_id));
         until("it sleeps", || tasks.slept(sleeper_id));
         assert_eq!(tasks.doing(sleeper_id), Some(Doing::Waiting));

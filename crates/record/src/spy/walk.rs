@@ -1,8 +1,8 @@
-//! One look at all threads of a process: their states, one after the other, and the frames of each.
+//! One sample of all threads of a process: their states, one after the other, and the frames of each.
 
 use std::time::Instant;
 
-use super::call_sites::{CallSites, Places};
+use super::call_sites::{CallLayout, CallSites};
 use super::codes::{CodeId, Codes};
 use super::error::Unreadable;
 use super::find::Python;
@@ -19,19 +19,18 @@ pub const MAX_FRAMES: usize = 8_192;
 /// left behind.
 const MAX_STEPS: usize = 4 * MAX_FRAMES;
 /// How often a stack that changed while it was read is read again.
-const ATTEMPTS: usize = 8;
-/// So often a stack must be the same in a row to stand still. Of a program that changes its stack every 50 ns, one read in forty is
+const MAX_ATTEMPTS: usize = 8;
+/// So often in a row a stack must be the same to count as still. Of a program that changes its stack every 50 ns, one read in forty is
 /// wrong, and half of those in the same way: five in a row are one in a billion.
-const STILL: usize = 5;
+const MIN_EQUAL_READS: usize = 5;
 /// From this owner on a frame only marks where C called Python.
 const FIRST_MARK: u8 = 3;
 /// No header of a frame is longer.
-const HEADER: usize = 128;
+const HEADER_BYTES: usize = 128;
 
 /// A place in a function.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
-    /// The function.
     pub code: CodeId,
     /// The line it is at.
     pub line: u32,
@@ -41,9 +40,9 @@ pub struct Frame {
     pub(super) called_by_c: Option<u64>,
 }
 
-/// A thread as it was at one look.
+/// A thread as it was in one sample.
 #[derive(Clone, Debug)]
-pub struct Seen {
+pub struct ThreadSample {
     /// What Python calls it.
     pub ident: u64,
     /// The system's number of it, where Python knows that.
@@ -61,8 +60,8 @@ pub struct Seen {
 /// How reading went.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Looks at all threads.
-    pub looks: u64,
+    /// Samples of all threads.
+    pub samples: u64,
     /// Stacks that were read.
     pub stacks: u64,
     /// System calls that read memory.
@@ -71,9 +70,9 @@ pub struct Stats {
     pub again: u64,
     /// Stacks that made no sense however often they were read; these are left out.
     pub torn: u64,
-    /// How often threads were stopped for a look.
+    /// How often threads were stopped for a sample.
     pub stops: u64,
-    /// For how long, over all looks.
+    /// For how long, over all samples.
     pub stopped_ns: u64,
 }
 
@@ -97,7 +96,7 @@ pub(super) struct Walk<'a> {
 }
 
 /// What a thread state says.
-struct State {
+struct ThreadFields {
     at: u64,
     next: u64,
     ident: u64,
@@ -106,7 +105,7 @@ struct State {
 
 impl Walk<'_> {
     /// All threads of all interpreters.
-    pub(super) fn threads(&mut self) -> Result<Vec<Seen>, Unreadable> {
+    pub(super) fn threads(&mut self) -> Result<Vec<ThreadSample>, Unreadable> {
         let layout = &self.python.layout;
         let mut found = Vec::new();
         let mut interp = self.pages.word(self.python.runtime + layout.runtime_interpreters_head as u64)?;
@@ -120,7 +119,7 @@ impl Walk<'_> {
                 let state = self.state(at, interp)?;
                 at = state.next;
                 let holds_gil = state.at == holder;
-                found.push(Seen { lock_at, ..self.thread(&state, holds_gil)? });
+                found.push(ThreadSample { lock_at, ..self.thread(&state, holds_gil)? });
             }
             interp = self.pages.word(off(interp, layout.interp_next))?;
         }
@@ -142,7 +141,7 @@ impl Walk<'_> {
         Ok((gil, self.pages.word(off(gil, layout.gil_last_holder))?))
     }
 
-    fn state(&mut self, at: u64, interp: u64) -> Result<State, Unreadable> {
+    fn state(&mut self, at: u64, interp: u64) -> Result<ThreadFields, Unreadable> {
         let layout = &self.python.layout;
         // A state that is not of this interpreter has been freed, or is none.
         if self.pages.word(off(at, layout.thread_interp))? != interp {
@@ -152,7 +151,7 @@ impl Walk<'_> {
             Some(field) => u32::try_from(self.pages.word(off(at, field))?).ok().filter(|id| *id > 0),
             None => None,
         };
-        Ok(State {
+        Ok(ThreadFields {
             at,
             next: self.pages.word(off(at, layout.thread_next))?,
             ident: self.pages.word(off(at, layout.thread_id))?,
@@ -160,8 +159,8 @@ impl Walk<'_> {
         })
     }
 
-    fn thread(&mut self, state: &State, holds_gil: bool) -> Result<Seen, Unreadable> {
-        let mut seen = Seen {
+    fn thread(&mut self, state: &ThreadFields, holds_gil: bool) -> Result<ThreadSample, Unreadable> {
+        let mut seen = ThreadSample {
             ident: state.ident,
             native_id: state.native_id,
             holds_gil,
@@ -173,10 +172,10 @@ impl Walk<'_> {
         self.pages.take_touched();
         let mut made_sense = false;
         let (mut before, mut same) = (Vec::new(), 0);
-        for attempt in 0..ATTEMPTS {
+        for attempt in 0..MAX_ATTEMPTS {
             let top_at = match self.top_at(state.at) {
                 Ok(at) => at,
-                Err(Unreadable::Address(_)) if attempt + 1 < ATTEMPTS => {
+                Err(Unreadable::Address(_)) if attempt + 1 < MAX_ATTEMPTS => {
                     let pages = self.pages.take_touched();
                     self.pages.again(&pages, state.at)?;
                     continue;
@@ -186,11 +185,11 @@ impl Walk<'_> {
             let walked = self.pages.word(top_at).and_then(|top| self.frames(top, &mut seen).map(|()| top));
             let settled = match walked {
                 Ok(_) if !self.doubts.is_empty() => {
-                    // A stack that is the same again and again stands still: the call leads to several functions, and notes one
+                    // A stack that is the same again and again is still: the call leads to several functions, and notes one
                     // of them. Twice proves nothing: a program that only calls is often at the same places.
                     same = if before == self.trail { same + 1 } else { 1 };
                     before = std::mem::take(&mut self.trail);
-                    made_sense = same >= STILL;
+                    made_sense = same >= MIN_EQUAL_READS;
                     if made_sense {
                         self.sites.trust(&self.doubts, self.now);
                     }
@@ -210,7 +209,7 @@ impl Walk<'_> {
                     false
                 }
             };
-            if settled || attempt + 1 == ATTEMPTS {
+            if settled || attempt + 1 == MAX_ATTEMPTS {
                 self.tops.push(top_at);
                 break;
             }
@@ -239,7 +238,7 @@ impl Walk<'_> {
     }
 
     /// 3.11 marks each call of the interpreter on the native stack by a structure of its own.
-    pub(super) fn mark_calls(&mut self, thread: u64, seen: &mut Seen) -> Result<(), Unreadable> {
+    pub(super) fn mark_calls(&mut self, thread: u64, seen: &mut ThreadSample) -> Result<(), Unreadable> {
         let layout = &self.python.layout;
         let TopFrame::ThroughCFrame { cframe, current } = layout.top_frame else { return Ok(()) };
         if layout.frame_is_entry.is_none() {
@@ -261,7 +260,7 @@ impl Walk<'_> {
     /// What names that frame and the frames themselves are not read at the same instant, but each part of the stack that frames lie
     /// on is, or nearly so. A frame that has returned meanwhile leaves its bytes behind, and its caller, or another function that was
     /// called in its caller's place, executes. Such a function says so itself, and everything inside of it is left over.
-    fn frames(&mut self, top: u64, seen: &mut Seen) -> Result<(), Unreadable> {
+    fn frames(&mut self, top: u64, seen: &mut ThreadSample) -> Result<(), Unreadable> {
         seen.frames.clear();
         seen.cut = false;
         self.doubts.clear();
@@ -280,8 +279,8 @@ impl Walk<'_> {
             layout.frame_is_entry.unwrap_or(0) + 1,
             layout.calls.map_or(0, |calls| calls.frame_function + 8),
         ];
-        let length = needed.into_iter().max().unwrap_or(HEADER).min(HEADER);
-        let mut buffer = [0; HEADER];
+        let length = needed.into_iter().max().unwrap_or(HEADER_BYTES).min(HEADER_BYTES);
+        let mut buffer = [0; HEADER_BYTES];
         let header = &mut buffer[..length];
         let mut at = top;
         let mut called_by_c = true;
@@ -332,7 +331,7 @@ impl Walk<'_> {
                 if let (Some(calls), Position::Instruction(field)) = (&layout.calls, layout.frame_position) {
                     let (position, function) = (word(header, field), word(header, calls.frame_function));
                     let start = off(code, layout.code_start.unwrap_or(0));
-                    let places = Places { calls, function_type: self.python.function_type };
+                    let places = CallLayout { calls, function_type: self.python.function_type };
                     let memory = &mut self.pages.memory;
                     let whole = self.sites.belong(memory, places, function, code);
                     let called =
@@ -376,7 +375,7 @@ mod tests {
     fn a_stack_that_goes_in_a_circle_is_nonsense() {
         // Python of this very process: two frames that only mark calls, each before the other.
         let layout = LAYOUTS.last().unwrap().clone();
-        let mut frames = [[0u64; HEADER / 8]; 2];
+        let mut frames = [[0u64; HEADER_BYTES / 8]; 2];
         let at = frames.each_ref().map(|frame| frame.as_ptr() as u64);
         for (number, frame) in frames.iter_mut().enumerate() {
             let owner = layout.frame_owner.unwrap();
@@ -404,8 +403,14 @@ mod tests {
             doubts: Vec::new(),
             trail: Vec::new(),
         };
-        let mut seen =
-            Seen { ident: 1, native_id: None, holds_gil: false, lock_at: 0, frames: Vec::new(), cut: false };
+        let mut seen = ThreadSample {
+            ident: 1,
+            native_id: None,
+            holds_gil: false,
+            lock_at: 0,
+            frames: Vec::new(),
+            cut: false,
+        };
         assert_eq!(walk.frames(at[0], &mut seen), Err(Unreadable::Nonsense));
         assert_eq!(std::hint::black_box(&frames)[0][walk.python.layout.frame_previous / 8], at[1]);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use stepscope_record::{Monitor, MonitorOptions, Roots, clock};
+use stepscope_record::{MachineOptions, MachineSampler, Roots, clock};
 
 use crate::{folder, tree};
 
@@ -71,7 +71,7 @@ fn shares_rates_and_sizes_are_worked_out() {
     let roots = Roots { proc: root.join("proc"), sys: root.join("sys"), nvml: Some("/no/such.so".into()) };
     let interval = Duration::from_secs(1);
     let monitor =
-        Monitor::new(&MonitorOptions { roots, interval, per_core: true, ..MonitorOptions::default() });
+        MachineSampler::new(&MachineOptions { roots, interval, per_core: true, ..MachineOptions::default() });
     // A sample is taken between the two moments around it; so is known what rates may be, however late it is taken.
     let sample = || {
         let before = clock::now_ns();
@@ -123,7 +123,7 @@ fn energy_that_may_not_be_read_is_said_so() {
     tree(&root, &[("sys/class/powercap/intel-rapl:0/name", "package-0\n")]);
     std::fs::create_dir_all(root.join("sys/class/powercap/intel-rapl:0/energy_uj")).unwrap();
     let roots = Roots { sys: root.join("sys"), nvml: Some("/no/such.so".into()), ..Roots::default() };
-    let monitor = Monitor::new(&MonitorOptions { roots, ..MonitorOptions::default() });
+    let monitor = MachineSampler::new(&MachineOptions { roots, ..MachineOptions::default() });
     let missing = monitor.missing().iter().find(|missing| missing.what == "CPU energy").unwrap();
     assert!(missing.reason.contains("cannot read") && missing.fix.contains("chmod"), "{missing:?}");
 }
@@ -132,7 +132,7 @@ fn energy_that_may_not_be_read_is_said_so() {
 fn a_system_without_proc_has_no_counters_and_says_so() {
     let root = folder("empty");
     let roots = Roots { proc: root.join("proc"), sys: root.join("sys"), nvml: Some("/no/such.so".into()) };
-    let monitor = Monitor::new(&MonitorOptions { roots, ..MonitorOptions::default() });
+    let monitor = MachineSampler::new(&MachineOptions { roots, ..MachineOptions::default() });
     monitor.start();
     monitor.stop();
     assert!(monitor.counters().is_empty() && monitor.latest().is_empty());

@@ -1,4 +1,4 @@
-//! Native frames, and looks at threads that are stopped for a moment.
+//! Native frames, and samples of threads that are stopped for a moment.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 use stepscope_record::spy::{Mode, Spy};
 
 use crate::spy::{Program, SHAPES, impossible_stack, py_spy, pythons, pythons_of_this_run, start};
-use crate::{LIMIT, until};
+use crate::{MAX_WAIT, until};
 
 /// Frames with whether they are native: function, file, line.
 type Frames = Vec<(bool, String, String, u32)>;
 
 fn frames(spy: &mut Spy) -> Vec<Frames> {
-    let seen = spy.look().unwrap();
-    let named = |thread: &stepscope_record::spy::Seen| {
+    let seen = spy.sample().unwrap();
+    let named = |thread: &stepscope_record::spy::ThreadSample| {
         let frames = thread.frames.iter().filter_map(|frame| {
             let code = spy.code(frame.code)?;
             Some((code.native, code.qualified_name.clone(), code.file.clone(), frame.line))
@@ -68,7 +68,7 @@ fn seen_in(python: &PathBuf, shape: &str, names: &[&str], file: &str) {
     let mut spy = attach(program.0.id(), Mode::Native);
     let began = Instant::now();
     let mut last = Vec::new();
-    while began.elapsed() < LIMIT {
+    while began.elapsed() < MAX_WAIT {
         last = frames(&mut spy);
         let Some(at) = last[0].iter().position(|frame| !frame.0) else { continue };
         let found =
@@ -114,7 +114,7 @@ fn native_frames_equal_py_spys() {
             let pid = program.0.id();
             let mut spy = attach(pid, Mode::Native);
             let seen = until("a look at which every thread stopped in time", || {
-                let seen = spy.look().unwrap();
+                let seen = spy.sample().unwrap();
                 let native =
                     |frame: &stepscope_record::spy::Frame| spy.code(frame.code).is_some_and(|code| code.native);
                 seen.iter().all(|thread| thread.frames.iter().any(native)).then_some(seen)
@@ -172,9 +172,9 @@ fn stacks_of_stopped_threads_are_always_whole() {
         for mode in [Mode::Stopped, Mode::Native] {
             let mut spy = attach(program.0.id(), mode);
             let began = Instant::now();
-            // On a busy machine a thread may not get a processor in time to stop; that look is one at a running thread.
+            // On a busy machine a thread may not get a processor in time to stop; that sample is one of a running thread.
             while spy.stats().stops < stops {
-                assert!(began.elapsed() < LIMIT, "{python:?} {mode:?}: {:?}", spy.stats());
+                assert!(began.elapsed() < MAX_WAIT, "{python:?} {mode:?}: {:?}", spy.stats());
                 let before = spy.stats();
                 let impossible = impossible_stack(&mut spy);
                 if spy.stats().stops > before.stops {
@@ -198,16 +198,16 @@ fn signals_reach_a_program_that_is_stopped_again_and_again() {
     let mut said = BufReader::new(program.0.stdout.take().unwrap());
     let mut line = String::new();
     said.read_line(&mut line).unwrap();
-    // It goes on until it has got 300 signals and has been looked at a hundred times.
+    // It goes on until it has got 300 signals and has been sampled a hundred times.
     let mut input = program.0.stdin.take();
     let mut spy = attach(program.0.id(), Mode::Native);
     let (mut looks, began) = (0, Instant::now());
-    while spy.look().is_ok() {
+    while spy.sample().is_ok() {
         looks += 1;
         if looks > 100 {
             drop(input.take());
         }
-        assert!(began.elapsed() < LIMIT, "a signal was lost; {looks} looks");
+        assert!(began.elapsed() < MAX_WAIT, "a signal was lost; {looks} looks");
         std::thread::sleep(Duration::from_millis(1));
     }
     // It ended by itself, and the one who started it learns how.
@@ -225,11 +225,11 @@ fn a_process_that_is_killed_while_it_is_stopped_is_an_error() {
             let mut program = start(&python, "calls");
             let mut spy = attach(program.0.id(), mode);
             for _ in 0..20 {
-                spy.look().unwrap();
+                spy.sample().unwrap();
             }
             program.0.kill().unwrap();
             until(&format!("{python:?} {mode:?}: a look at a process that was killed fails"), || {
-                spy.look().err()
+                spy.sample().err()
             });
             assert_eq!(program.0.wait().unwrap().code(), None);
         }

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use stepscope_record::monitor::{DeviceUse, Devices};
-use stepscope_record::{Monitor, MonitorOptions, Roots, State, doctor};
+use stepscope_record::machine::{DeviceUse, Devices};
+use stepscope_record::{CheckState, MachineOptions, MachineSampler, Roots, doctor};
 
 use crate::{folder, until};
 
@@ -24,8 +24,8 @@ fn roots() -> Roots {
 #[test]
 fn every_reading_of_the_library_is_a_counter() {
     let options =
-        MonitorOptions { interval: Duration::from_millis(20), roots: roots(), ..MonitorOptions::default() };
-    let monitor = Monitor::new(&options);
+        MachineOptions { interval: Duration::from_millis(20), roots: roots(), ..MachineOptions::default() };
+    let monitor = MachineSampler::new(&options);
     for _ in 0..3 {
         monitor.sample_now();
     }
@@ -79,10 +79,10 @@ fn every_reading_of_the_library_is_a_counter() {
 
 #[test]
 fn whoever_watches_for_weeks_asks_slow_sensors_rarely() {
-    let options = MonitorOptions { roots: roots(), ..MonitorOptions::default() };
-    // What is read rarely is read again after 5 s: a machine that stands still for that long gets another try.
+    let options = MachineOptions { roots: roots(), ..MachineOptions::default() };
+    // What is read rarely is read again after 5 s: a machine that stalls for that long gets another try.
     let (monitor, sampled) = until("ten samples within 5 s", || {
-        let (monitor, mut sampled, began) = (Monitor::of_machine(&options), Vec::new(), Instant::now());
+        let (monitor, mut sampled, began) = (MachineSampler::of_machine(&options), Vec::new(), Instant::now());
         for sample in 0..=10 {
             monitor.sample_into(sample == 10, &mut |place, value| sampled.push((place, value)));
         }
@@ -125,16 +125,16 @@ fn the_doctor_names_driver_and_devices() {
     assert_eq!(found("NVIDIA driver"), Some("999.1"));
     assert_eq!(found("GPU 1"), Some("Fake GPU"));
     assert!(
-        checks
-            .iter()
-            .any(|check| check.area == "GPU" && check.state == State::Absent && check.what.contains("GPU 1"))
+        checks.iter().any(|check| check.area == "GPU"
+            && check.state == CheckState::Absent
+            && check.what.contains("GPU 1"))
     );
 }
 
 #[test]
 fn without_the_library_it_says_so() {
     let roots = Roots { nvml: Some("/no/such/library.so".into()), ..Roots::default() };
-    let monitor = Monitor::new(&MonitorOptions { roots, ..MonitorOptions::default() });
+    let monitor = MachineSampler::new(&MachineOptions { roots, ..MachineOptions::default() });
     let missing = monitor.missing().iter().find(|missing| missing.what == "NVIDIA GPU").unwrap();
     assert!(missing.reason.contains("libnvidia-ml") && missing.fix.contains("driver"));
     assert!(monitor.counters().iter().all(|counter| !counter.name.starts_with("gpu.")));

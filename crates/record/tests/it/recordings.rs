@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use stepscope_model::{Attr, Kind};
 use stepscope_record::{
-    CounterValue, Monitor, MonitorOptions, NO_STACK, NO_TASK, Recording, begin, clock, end, intern,
+    CounterValue, MachineOptions, MachineSampler, NO_STACK, NO_TASK, Recording, begin, clock, end, intern,
 };
 
 use crate::until;
@@ -13,8 +13,8 @@ use crate::until;
 #[test]
 fn regions_steps_samples_and_counters_become_a_trace() {
     let options =
-        MonitorOptions { interval: Duration::from_millis(20), gpu: false, ..MonitorOptions::default() };
-    let monitor = Arc::new(Monitor::new(&options));
+        MachineOptions { interval: Duration::from_millis(20), gpu: false, ..MachineOptions::default() };
+    let monitor = Arc::new(MachineSampler::new(&options));
     let mut recording = Recording::new(Some(monitor.clone()));
     recording.start();
     let outer = begin(NO_TASK);
@@ -25,7 +25,7 @@ fn regions_steps_samples_and_counters_become_a_trace() {
     let after = clock::now_ns();
     end(outer, NO_STACK, || intern("outer"));
     let now = clock::now_ns();
-    recording.tell("ProfilerStep#4".into(), "user_annotation".into(), now - 1000, now, Vec::new());
+    recording.add_slice("ProfilerStep#4".into(), "user_annotation".into(), now - 1000, now, Vec::new());
     for at in 0..3 {
         recording.sample(77, "worker", now + at * 1_000_000, None, &["a.py(1): main", "a.py(2): work"]);
     }
@@ -49,7 +49,7 @@ fn regions_steps_samples_and_counters_become_a_trace() {
     let stack = |slice| trace.args(slice).text(Attr::CallStack);
     assert_eq!((stack(inner), stack(outer)), (Some("train.py(9): step;train.py(1): <module>"), None));
     assert_eq!(slices.kind(named("a.py(2): work")), Kind::PythonFunction);
-    // Each look stands for the time since the one before it; the first for the time since the start.
+    // Each sample covers the time since the one before it; the first for the time since the start.
     assert_eq!(slices.dur(named("a.py(2): work")).0, now + 2_000_000 - start);
     let points = trace.points().ids().map(|id| trace.text(trace.points().name(id)));
     let names: Vec<&str> = points.chain(trace.counters().series().iter().map(|s| trace.text(s.name))).collect();

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 
 use stepscope_record::spy::{Doing, Spy};
 
-use crate::{LIMIT, until};
+use crate::{MAX_WAIT, until};
 
-/// Every shape that `shapes.py` knows and that stands still.
+/// Every shape that `shapes.py` knows and that does not change.
 pub(crate) const SHAPES: [&str; 12] = [
     "plain",
     "threads",
@@ -54,8 +54,8 @@ fn wait_until_ready(program: &mut Program) {
     assert_eq!(line.trim(), "ready");
 }
 
-/// Waits until all threads of a process sleep and none has run since the look before. The system counts how long and how often
-/// a thread ran: two looks with the same counts have nothing between them, however late a busy machine takes them.
+/// Waits until all threads of a process sleep and none has run since the sample before. The system counts how long and how often
+/// a thread ran: two samples with the same counts have nothing between them, however late a busy machine takes them.
 fn wait_until_still(pid: u32) {
     let look = || -> Option<Vec<String>> {
         let mut all = Vec::new();
@@ -84,7 +84,7 @@ fn in_status(thread: &str, name: &str) -> u64 {
     value.trim_start_matches(':').trim().parse().unwrap()
 }
 
-/// How often the system took the processor away from this thread. A look with such a moment in it says nothing about how
+/// How often the system took the processor away from this thread. A sample with such a moment in it says nothing about how
 /// well stacks are read: what it reads before and after lies milliseconds apart.
 fn interruptions() -> u64 {
     in_status("/proc/thread-self", "nonvoluntary_ctxt_switches")
@@ -114,8 +114,8 @@ pub(crate) fn pythons() -> Vec<PathBuf> {
     found
 }
 
-/// The same for what takes thousands of looks: at night all of them, else one. What differs from one Python to the next is
-/// compared for all of them by tests that need a few looks each.
+/// The same for what takes thousands of samples: at night all of them, else one. What differs from one Python to the next is
+/// compared for all of them by tests that need a few samples each.
 pub(crate) fn pythons_of_this_run() -> Vec<PathBuf> {
     let mut all = pythons();
     if std::env::var_os("STEPSCOPE_NIGHTLY").is_none_or(|value| value != "1") {
@@ -134,7 +134,7 @@ pub(crate) fn py_spy() -> Option<PathBuf> {
 type Stacks = BTreeMap<u32, (String, Vec<(String, String, u32)>)>;
 
 fn ours(spy: &mut Spy) -> Stacks {
-    let seen = spy.look().unwrap();
+    let seen = spy.sample().unwrap();
     let mut found = Stacks::new();
     for thread in seen {
         let name = spy.thread_name(thread.ident).unwrap_or_default();
@@ -192,14 +192,14 @@ fn a_still_stack_takes_one_read() {
             let program = start(&python, shape);
             let mut spy = Spy::attach(program.0.id()).unwrap();
             for _ in 0..20 {
-                spy.look().unwrap();
+                spy.sample().unwrap();
             }
             // A call that a busy machine interrupts is made again, once; some try of a hundred is left alone.
             let mut fewest = u64::MAX;
             for _ in 0..100 {
                 let (before, began) = (spy.stats(), Instant::now());
                 for _ in 0..200 {
-                    spy.look().unwrap();
+                    spy.sample().unwrap();
                 }
                 let reads = spy.stats().reads - before.reads;
                 let checks = began.elapsed().as_millis() as u64 / 100 + 1;
@@ -221,7 +221,7 @@ fn locals_are_shown_without_calling_anything() {
     for python in pythons() {
         let program = start(&python, "local_variables");
         let mut spy = Spy::attach(program.0.id()).unwrap();
-        let seen = spy.look().unwrap();
+        let seen = spy.sample().unwrap();
         let frame = |name: &str| {
             *seen[0].frames.iter().find(|frame| spy.code(frame.code).unwrap().name == name).unwrap()
         };
@@ -248,12 +248,15 @@ fn who_runs_and_who_holds_the_lock() {
         let program = start(&python, "busy");
         let mut spy = Spy::attach(program.0.id()).unwrap();
         // Printing lets go of the lock for a moment; from then on nothing does.
-        until("the program holds the lock", || spy.look().unwrap()[0].holds_gil.then_some(()));
+        until("the program holds the lock", || spy.sample().unwrap()[0].holds_gil.then_some(()));
         let mut compared = 0;
         let began = Instant::now();
         while compared < 100 {
-            assert!(began.elapsed() < LIMIT, "{python:?}: only {compared} looks at a thread that did not wait");
-            let seen = spy.look().unwrap();
+            assert!(
+                began.elapsed() < MAX_WAIT,
+                "{python:?}: only {compared} looks at a thread that did not wait"
+            );
+            let seen = spy.sample().unwrap();
             let number = seen[0].native_id.unwrap();
             let thread = format!("/proc/{}/task/{number}", program.0.id());
             // A thread that was ready to run and has not waited since was ready all the time, also where the machine
@@ -273,7 +276,7 @@ fn who_runs_and_who_holds_the_lock() {
         drop(program);
         let program = start(&python, "plain");
         let mut spy = Spy::attach(program.0.id()).unwrap();
-        let seen = spy.look().unwrap();
+        let seen = spy.sample().unwrap();
         assert!(!seen[0].holds_gil);
         let thread = seen[0].native_id.unwrap();
         assert_eq!(spy.doing(thread), Some(Doing::Waiting));
@@ -290,14 +293,14 @@ fn a_process_that_ends_is_an_error_and_no_panic() {
     let mut spy = Spy::attach(program.0.id()).unwrap();
     let pid = program.0.id();
     for _ in 0..20 {
-        spy.look().unwrap();
+        spy.sample().unwrap();
     }
     let ends = std::thread::spawn(move || {
         program.0.kill().unwrap();
         program.0.wait().unwrap();
     });
-    // It ends while it is looked at.
-    let error = until("a look at a process that has ended fails", || spy.look().err());
+    // It ends while it is sampled.
+    let error = until("a look at a process that has ended fails", || spy.sample().err());
     ends.join().unwrap();
     assert!(error.what.contains(&pid.to_string()), "{error:?}");
     assert!(Spy::attach(pid).unwrap_err().gone);
@@ -396,7 +399,7 @@ fn a_call_that_leads_to_several_functions_loses_none_of_them() {
         let began = Instant::now();
         loop {
             let (before, torn_before) = (interruptions(), spy.stats().torn);
-            let seen = spy.look().unwrap();
+            let seen = spy.sample().unwrap();
             if interruptions() == before {
                 torn += spy.stats().torn - torn_before;
             }
@@ -404,13 +407,13 @@ fn a_call_that_leads_to_several_functions_loses_none_of_them() {
                 *counts.entry(spy.code(frame.code).unwrap().name.clone()).or_default() += 1;
             }
             looks += 1;
-            // Both take the same time. Where the program gets no processor, several looks see the same moment: then it
+            // Both take the same time. Where the program gets no processor, several samples see the same moment: then it
             // takes more of them, but a function that is lost is never seen often.
             let share = |name: &str| f64::from(counts.get(name).copied().unwrap_or(0)) / f64::from(looks);
             if looks >= 1000 && share("short_a") > 0.2 && share("short_b") > 0.2 {
                 break;
             }
-            assert!(began.elapsed() < LIMIT, "{python:?}: {counts:?}");
+            assert!(began.elapsed() < MAX_WAIT, "{python:?}: {counts:?}");
             std::thread::sleep(Duration::from_micros(500));
         }
         assert_eq!(torn, 0, "{python:?}");
@@ -419,7 +422,7 @@ fn a_call_that_leads_to_several_functions_loses_none_of_them() {
 
 /// Looks at the shape `calls`: a stack that it cannot have, if that is what is seen.
 pub(crate) fn impossible_stack(spy: &mut Spy) -> Option<Vec<String>> {
-    let seen = spy.look().unwrap();
+    let seen = spy.sample().unwrap();
     let codes = seen[0].frames.iter().map(|frame| spy.code(frame.code).unwrap());
     let names: Vec<String> = codes.filter(|code| !code.native).map(|code| code.name.clone()).collect();
     let fits = |pair: &[String]| CALLED_BY.contains(&(pair[0].as_str(), pair[1].as_str()));

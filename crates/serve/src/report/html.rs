@@ -1,8 +1,8 @@
 //! The page around the sections. Nothing from a trace is in it but base64 and the escaped title.
 
-use stepscope_ground::Problem;
+use stepscope_ground::{Problem, base64};
 
-use super::pack::{Packed, base64};
+use super::pack::Section;
 use crate::assets::{asset, unpack};
 
 /// Nothing is loaded from anywhere, and nothing can be sent.
@@ -14,8 +14,6 @@ pub(super) struct Bundle {
     script: String,
     style: String,
 }
-
-/// The embedded bundle.
 pub(super) fn bundle() -> Result<Bundle, Problem> {
     let text = |name: &str| {
         let found = asset(name, None).filter(|_| crate::has_ui())?;
@@ -35,9 +33,7 @@ impl Bundle {
         // Four letters of base64 hold three bytes.
         max_bytes.saturating_sub(page) / 4 * 3
     }
-
-    /// The page.
-    pub(super) fn with(&self, title: &str, sections: &[Packed]) -> Vec<u8> {
+    pub(super) fn with(&self, title: &str, sections: &[Section]) -> Vec<u8> {
         let mut out = format!(
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"{POLICY}\">\n\
@@ -52,7 +48,7 @@ impl Bundle {
             out.extend_from_slice(
                 format!("<script type=\"text/plain\" id=\"pack:{}\">", section.name).as_bytes(),
             );
-            base64(&section.bytes, &mut out);
+            base64::encode(&section.bytes, &mut out);
             out.extend_from_slice(b"</script>\n");
         }
         out.extend_from_slice(b"<script type=\"module\">");

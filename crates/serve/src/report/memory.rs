@@ -5,31 +5,35 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 use stepscope_analyse::views::memory::picture::Frame;
-use stepscope_analyse::views::memory::{Axis, MemoryDevice, PictureQuery, Stacked};
+use stepscope_analyse::views::memory::{MemoryAxis, MemoryDevice, PictureQuery, Stacked};
 use stepscope_ground::Problem;
 
-use super::pack::{Packed, pack, pack_bytes};
+use super::pack::{Section, pack, pack_bytes};
 use super::redact::redact;
 use super::{size, value_of};
-use crate::run::Run;
+use crate::cached_run::CachedRun;
 
 /// Devices of a report, those with the highest peaks.
 const MAX_DEVICES: usize = 8;
 /// Pixels of a picture: it is drawn larger when somebody zooms in.
-const COLUMNS: u32 = 1_800;
-const ROWS: u32 = 720;
+const PICTURE_COLUMNS: u32 = 1_800;
+const PICTURE_ROWS: u32 = 720;
 /// How many times fewer columns and rows are tried where these do not fit.
-const COARSER: [u32; 4] = [1, 2, 4, 8];
+const COARSER_BY: [u32; 4] = [1, 2, 4, 8];
 /// Most allocations and segments with details, per device.
 const MAX_DETAILS: usize = 2_000;
 /// The share of the room that pictures and states leave to details.
 const FOR_DETAILS: usize = 2;
 /// As the page has it: reserved memory is in sight unless it would make everything else small.
 const RESERVED_IN_SIGHT: f64 = 2.5;
-const AIR: f64 = 1.05;
+const HEADROOM: f64 = 1.05;
 
 /// The sections of a snapshot's memory within about `room` bytes, and what was left out; nothing for other files.
-pub(super) fn memory(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Packed>, Vec<String>), Problem> {
+pub(super) fn memory(
+    run: &CachedRun,
+    room: usize,
+    redacted: bool,
+) -> Result<(Vec<Section>, Vec<String>), Problem> {
     let Some(((_, histories), view)) = run.run.snapshot().zip(run.run.memory_view()) else {
         return Ok((Vec::new(), Vec::new()));
     };
@@ -43,7 +47,7 @@ pub(super) fn memory(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pack
     }
     let mut pictures = Vec::new();
     let mut times = 1;
-    for coarser in COARSER {
+    for coarser in COARSER_BY {
         times = coarser;
         pictures.clear();
         for device in devices {
@@ -97,27 +101,27 @@ fn queries(device: &MemoryDevice, coarser: u32) -> [(&'static str, PictureQuery)
         axis,
         from: 0.0,
         to,
-        columns: COLUMNS / coarser,
-        frame: Frame { low: 0, high: (high * AIR) as u64, rows: ROWS / coarser },
+        columns: PICTURE_COLUMNS / coarser,
+        frame: Frame { low: 0, high: (high * HEADROOM) as u64, rows: PICTURE_ROWS / coarser },
     };
     let entries = f64::from(device.states);
     let time = device.duration_ns.unwrap_or(0) as f64 + 1.0;
     [
-        ("entry", query(Axis::Entry, Stacked::Allocations, entries, high)),
-        ("time", query(Axis::Time, Stacked::Allocations, time, high)),
-        ("segments", query(Axis::Entry, Stacked::Segments, entries, most)),
+        ("entry", query(MemoryAxis::Entry, Stacked::Allocations, entries, high)),
+        ("time", query(MemoryAxis::Time, Stacked::Allocations, time, high)),
+        ("segments", query(MemoryAxis::Entry, Stacked::Segments, entries, most)),
     ]
 }
 
 /// What is known about as many of these as fit, and about how many nothing is written.
 fn details(
-    run: &Run,
+    run: &CachedRun,
     device: i64,
     (name, of): (&str, &str),
     mut drawn: Vec<u32>,
     room: usize,
     redacted: bool,
-) -> Result<(Packed, usize), Problem> {
+) -> Result<(Section, usize), Problem> {
     let all = drawn.len();
     drawn.truncate(MAX_DETAILS);
     loop {

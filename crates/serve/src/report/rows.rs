@@ -8,19 +8,19 @@ use stepscope_analyse::views::timeline::{Details, INSTANT, RowItem};
 use stepscope_ground::Problem;
 use stepscope_model::SliceId;
 
-use super::pack::{Packed, pack, pack_bytes};
+use super::pack::{Section, pack, pack_bytes};
 use super::redact::{redact, redact_text};
-use crate::run::Run;
+use crate::cached_run::CachedRun;
 
 /// Slices in one section of details, as the page expects them.
-const SECTION: u32 = 4_096;
+const SECTION_SLICES: u32 = 4_096;
 /// Most slices whose details are worth writing down.
 const MAX_DETAILS: usize = 20_000;
 /// How many times coarser the next try is.
-const COARSER: u32 = 2;
+const LEVELS_PER_TRY: u32 = 2;
 
 /// The slices and their names within `room`, as exactly as fits, and the level of their buckets; 0 is exact.
-pub(super) fn slices(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Packed>, u32), Problem> {
+pub(super) fn slices(run: &CachedRun, room: usize, redacted: bool) -> Result<(Vec<Section>, u32), Problem> {
     let rows = run.run.timeline().layout(run.run.trace()).rows.len() as u32;
     let mut level = 0;
     loop {
@@ -42,7 +42,7 @@ pub(super) fn slices(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pack
             return Ok((sections, level));
         }
         // Buckets shorter than the shortest slices change nothing.
-        level = (level + COARSER).max(8);
+        level = (level + LEVELS_PER_TRY).max(8);
     }
 }
 
@@ -61,7 +61,7 @@ fn write_row(row: u32, items: &[RowItem], out: &mut Vec<u8>) {
 }
 
 /// The details of the longest slices that fit, and of how many there are none.
-pub(super) fn details(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Packed>, usize), Problem> {
+pub(super) fn details(run: &CachedRun, room: usize, redacted: bool) -> Result<(Vec<Section>, usize), Problem> {
     let slices = run.run.trace().slices();
     let mut ids: Vec<SliceId> = slices.ids().collect();
     let moments = run.run.trace().points().len() + run.run.trace().allocations().len();
@@ -87,12 +87,12 @@ pub(super) fn details(run: &Run, room: usize, redacted: bool) -> Result<(Vec<Pac
 }
 
 /// Objects of details by slice or instant, where it has any, in sections of neighbors.
-fn detail_sections(written: &[(u32, Option<Box<RawValue>>)]) -> Result<Vec<Packed>, Problem> {
+fn detail_sections(written: &[(u32, Option<Box<RawValue>>)]) -> Result<Vec<Section>, Problem> {
     let mut by_section: BTreeMap<String, BTreeMap<u32, &RawValue>> = BTreeMap::new();
     for (id, details) in written {
         let Some(details) = details else { continue };
         let kind = if id & INSTANT == 0 { "details" } else { "instants" };
-        let section = format!("{kind}/{}", (id & !INSTANT) / SECTION);
+        let section = format!("{kind}/{}", (id & !INSTANT) / SECTION_SLICES);
         by_section.entry(section).or_default().insert(*id, details);
     }
     by_section.iter().map(|(name, details)| pack(name, details)).collect()

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 
 use stepscope_ground::Problem;
-use stepscope_production::dashboard::ServiceDashboard;
-use stepscope_production::{Hours, Period};
+use stepscope_service::dashboard::ServiceDashboard;
+use stepscope_service::{Hours, Period};
 
 use super::html;
 use super::pack::pack;
-use crate::sent::{Opened, ReportMade, ServiceOpened};
+use crate::messages::{Opened, ReportMade, ServiceOpened};
 
 /// Routes that can be chosen in the file.
 const MAX_ROUTES: usize = 20;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
-use stepscope_ask::{Ask, DIFF, Question};
+use stepscope_ask::{Ask, Question};
 use stepscope_formats::{OpenOptions, open, open_trace};
 
 use super::root;
@@ -33,7 +33,7 @@ pub(super) fn profiles() -> Vec<Arc<Run>> {
         "../memory/out_of_memory_by_shortage.pickle.gz",
     ];
     let read = |path: &&str| open(&fixtures.join(path), &OpenOptions::default()).unwrap();
-    paths.iter().map(read).map(|document| Arc::new(Run::of_document(document))).collect()
+    paths.iter().map(read).map(|document| Arc::new(Run::from_document(document))).collect()
 }
 
 /// Options that give an answer another form, beside groupings and the flags of reports.
@@ -76,7 +76,7 @@ pub(super) fn asked(question: &'static Question, runs: &[Arc<Run>]) -> Vec<(Stri
     };
     for run in runs {
         for options in &ways {
-            match question.name == DIFF.name {
+            match question.compares() {
                 true => {
                     add(options, vec![runs[0].clone(), run.clone()]);
                     add(options, vec![runs[0].clone(), run.clone(), run.clone()]);

@@ -53,12 +53,13 @@ type Rank = (i64, Reverse<Ns>, Reverse<usize>);
 /// The longest gaps in order; equal ones by start and device.
 pub(super) fn longest_gaps(idle: &Idle, longest: &Longest, top: usize) -> Vec<Gap> {
     // No more stretches than gaps are wanted can hold one of them.
-    let mut best: Vec<(Rank, Part)> = (0..idle.dry().len()).filter_map(|at| whole(idle, longest, at)).collect();
+    let mut best: Vec<(Rank, StretchPart)> =
+        (0..idle.dry().len()).filter_map(|at| whole(idle, longest, at)).collect();
     if top < best.len() {
         best.select_nth_unstable_by_key(top, |part| Reverse(part.0));
         best.truncate(top);
     }
-    let mut heap: BinaryHeap<(Rank, Part)> = best.into();
+    let mut heap: BinaryHeap<(Rank, StretchPart)> = best.into();
     let mut gaps = Vec::new();
     while gaps.len() < top
         && let Some(((_, _, Reverse(at)), part)) = heap.pop()
@@ -73,16 +74,16 @@ pub(super) fn longest_gaps(idle: &Idle, longest: &Longest, top: usize) -> Vec<Ga
 
 /// Some windows in a row that cut gaps out of one stretch, and which of the gaps is the longest.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Part {
+struct StretchPart {
     windows: (usize, usize),
     longest: usize,
 }
 
-fn whole(idle: &Idle, longest: &Longest, at: usize) -> Option<(Rank, Part)> {
+fn whole(idle: &Idle, longest: &Longest, at: usize) -> Option<(Rank, StretchPart)> {
     part_of(idle, longest, at, idle.windows_of(at))
 }
 
-fn part_of(idle: &Idle, longest: &Longest, at: usize, windows: Range<usize>) -> Option<(Rank, Part)> {
+fn part_of(idle: &Idle, longest: &Longest, at: usize, windows: Range<usize>) -> Option<(Rank, StretchPart)> {
     let last = windows.end.checked_sub(1).filter(|&last| windows.start <= last)?;
     // Gaps between the first and the last fill their windows.
     let inner = longest.among(windows.start + 1..last.max(windows.start + 1));
@@ -92,5 +93,5 @@ fn part_of(idle: &Idle, longest: &Longest, at: usize, windows: Range<usize>) -> 
     };
     let found = [Some(windows.start), inner, Some(last)].into_iter().flatten();
     let (rank, longest) = found.map(|window| (rank(window), window)).max_by_key(|found| found.0)?;
-    Some((rank, Part { windows: (windows.start, windows.end), longest }))
+    Some((rank, StretchPart { windows: (windows.start, windows.end), longest }))
 }

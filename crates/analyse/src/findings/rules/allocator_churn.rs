@@ -3,9 +3,11 @@
 use stepscope_model::{Ns, SliceId};
 
 use super::memory_near_limit::full_device;
-use super::words::time;
+use super::text::time;
 use crate::causes::waits::WaitKind;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::names::calls::{is_allocation, is_synchronization};
 
@@ -24,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
             text: "such calls per step, on average",
         },
     ],
+    trials: &["keep-cache", "expandable-segments"],
     check,
 };
 
@@ -83,23 +86,23 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "calls per step",
-            Figure::Number(per_step),
+            Metric::Number(per_step),
             "Calls such as cudaMalloc, cudaFree, hipMalloc and cuMemCreate that start in a step, without the first \
              step, per step. Calls for host memory and stream-ordered ones do not count.",
         ),
         Evidence::new(
             "steps with such calls",
-            Figure::Count(touched as u64),
+            Metric::Count(touched as u64),
             "Steps after the first that have any.",
         ),
         Evidence::new(
             "time in them per step",
-            Figure::Ns(context.per_step(spent)),
+            Metric::Ns(context.per_step(spent)),
             "Host time in these calls, per step.",
         ),
         Evidence::new(
             "waiting for the device per step",
-            Figure::Ns(context.per_step(waited)),
+            Metric::Ns(context.per_step(waited)),
             "The share of it in which a call that frees memory waited for device work launched before it.",
         ),
     ];
@@ -140,7 +143,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .or(calls.last())
         .and_then(|&id| context.source(id));
     finding.slices = context.shown(calls.iter().copied());
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }
 

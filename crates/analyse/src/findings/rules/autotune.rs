@@ -1,7 +1,7 @@
 //! Trials of algorithms: a library runs several for the same convolution and keeps the fastest (cudnn.benchmark).
 
-use super::words::time;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding};
+use super::text::time;
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric};
 use crate::names::by_name::ByName;
 
 /// A finding of the rule `rule` if the first step's convolutions launch so many times the kernels of later steps.
@@ -45,13 +45,13 @@ pub(super) fn find(context: &Context<'_>, rule: &'static str, factor: f64) -> Op
     finding.evidence = vec![
         Evidence::new(
             "convolution kernels in the first step",
-            Figure::Count(first.0),
+            Metric::Count(first.0),
             "Kernels, copies and memsets launched by operators whose name contains convolution.",
         ),
-        Evidence::new("in a later step", Figure::Count(usual.0), "The same in the median of the later steps."),
+        Evidence::new("in a later step", Metric::Count(usual.0), "The same in the median of the later steps."),
         Evidence::new(
             "device time of the trials",
-            Figure::Ns(extra),
+            Metric::Ns(extra),
             "Device time of these kernels in the first step, minus that of the median later step.",
         ),
     ];

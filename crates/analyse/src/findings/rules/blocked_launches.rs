@@ -2,7 +2,9 @@
 
 use stepscope_model::{LaneId, Ns, SliceId};
 
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::names::calls::is_allocation;
 use crate::scope::intervals::Collector;
@@ -25,11 +27,12 @@ pub(super) const RULE: Rule = Rule {
             text: "share of such a call during which another thread is in an allocating call",
         },
     ],
+    trials: &[],
     check,
 };
 
 /// Launch calls that stood still, and the median of all.
-struct Blocked {
+struct BlockedLaunches {
     calls: Vec<SliceId>,
     /// Time of these calls.
     ns: i64,
@@ -38,9 +41,9 @@ struct Blocked {
     allocations: Vec<SliceId>,
 }
 
-fn find(context: &Context<'_>) -> Blocked {
+fn find(context: &Context<'_>) -> BlockedLaunches {
     let (trace, slices, host) = (context.trace(), context.trace().slices(), context.host());
-    let mut found = Blocked { calls: Vec::new(), ns: 0, median: 0, allocations: Vec::new() };
+    let mut found = BlockedLaunches { calls: Vec::new(), ns: 0, median: 0, allocations: Vec::new() };
     let least = Ns((context.limit("blocked_launches.min_ms") * 1e6) as i64);
     let threads: Vec<LaneId> = host.main().into_iter().chain(host.backward().iter().copied()).collect();
     let in_steps = |at: Ns| context.steps().at(at).is_some();
@@ -112,16 +115,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "blocked calls per step",
-            Figure::Number(blocked.calls.len() as f64 / steps as f64),
+            Metric::Number(blocked.calls.len() as f64 / steps as f64),
             "Launch calls longer than blocked_launches.min_ms, with another thread in an allocating call for \
              at least half of that time, per step.",
         ),
         Evidence::new(
             "their time per step",
-            Figure::Ns(blocked.ns / steps),
+            Metric::Ns(blocked.ns / steps),
             "Time the launching threads spent in these calls.",
         ),
-        Evidence::new("median launch call", Figure::Ns(blocked.median), "The median time of all launch calls."),
+        Evidence::new("median launch call", Metric::Ns(blocked.median), "The median time of all launch calls."),
     ];
     finding.why = "The driver has one lock for much of its work. Allocating pinned memory holds it for milliseconds, and launches from \
                    other threads wait. A data loader's pinning thread allocates until its cache of pinned buffers is large enough."
@@ -139,6 +142,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Record again after more warm-up: launch calls should no longer lead `stepscope critical-path`."
             .to_owned();
     finding.slices = context.shown(blocked.calls.iter().copied());
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }

@@ -3,7 +3,7 @@
 use stepscope_model::{Kind, Ns, SliceId};
 
 use super::matrix::scale;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::by_name::ByName;
 use crate::roofline::{Family, OpCost};
 
@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
         default: 0.02,
         text: "share of the device time spent transposing",
     }],
+    trials: &["channels-last"],
     check,
 };
 
@@ -56,19 +57,19 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "transposing",
-            Figure::Share(share),
+            Metric::Share(share),
             "Device time of kernels that change between NCHW and NHWC, divided by all device time.",
         ),
         Evidence::new(
             "such kernels per step",
-            Figure::Count((transpositions.len() / steps) as u64),
+            Metric::Count((transpositions.len() / steps) as u64),
             "Kernels that change between NCHW and NHWC, per step.",
         ),
     ];
     if norms > 0 {
         finding.evidence.push(Evidence::new(
             "batch normalization in NCHW per step",
-            Figure::Ns(norms / steps as i64),
+            Metric::Ns(norms / steps as i64),
             "Device time of batch normalization whose kernels reach less than half of the memory bandwidth.",
         ));
     }
@@ -87,7 +88,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Batch normalisations far from the memory's rate, which channels-last kernels come near: statistics and result
+/// Batch normalizations far from the memory's rate, which channels-last kernels come near: statistics and result
 /// read the input once each, so they move half as much again as the least.
 fn slow_norms(context: &Context<'_>, edit: &mut Edit<'_>) -> i64 {
     let efficiency = context.limit("assume.memory_efficiency");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::causes::cause::Cause;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::collective::Operation;
 use crate::names::comm::{is_comm_kernel, is_comm_range};
@@ -27,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
             text: "KiB of a message below which the time to start it decides, not the bandwidth",
         },
     ],
+    trials: &["ddp-views"],
     check,
 };
 
@@ -50,7 +51,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let names = collectives(context);
-    let sent = Sent::look(context);
+    let sent = MessageSizes::from_run(context);
     // Part of this time is waiting for slower ranks, which one rank's trace cannot tell.
     finding.confidence = Confidence::Medium;
     let who = if row.device.is_some() { "the device" } else { "the program" };
@@ -62,29 +63,29 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "exposed communication per step",
-            Figure::Ns(per_step(both)),
+            Metric::Ns(per_step(both)),
             "Time of a device in communication that no computation hides, averaged over the whole steps: the sum of the two below.",
         ),
         Evidence::new(
             "in kernels",
-            Figure::Ns(per_step(kernels)),
+            Metric::Ns(per_step(kernels)),
             "A communication kernel ran and nothing computed.",
         ),
         Evidence::new(
             "on the host",
-            Figure::Ns(per_step(host)),
+            Metric::Ns(per_step(host)),
             "The device was idle while the host was in a communication library.",
         ),
         Evidence::new(
             "share of the step",
-            Figure::Share(share),
+            Metric::Share(share),
             "Exposed communication divided by the steps' wall time.",
         ),
     ];
     for (name, (count, ns, _)) in names.iter().take(3) {
         finding.evidence.push(Evidence::new(
             format!("{name}, {count} times"),
-            Figure::Ns(*ns),
+            Metric::Ns(*ns),
             "Summed time of these ranges or kernels in the whole recording, hidden or not.",
         ));
     }
@@ -93,7 +94,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             row.bus_bytes_per_second.map_or("unknown".to_owned(), |rate| format!("{:.1} GB/s", rate / 1e9));
         finding.evidence.push(Evidence::new(
             format!("{} of {} KiB, bus bandwidth", row.operation.name(), row.bytes.unwrap_or(0) / 1024),
-            Figure::Text(rate),
+            Metric::Text(rate),
             "The collective with most exposed time: the size of its message, and how fast each link carried it.",
         ));
     }
@@ -107,20 +108,23 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                       it than the others, they are waiting for that rank."
             .to_owned();
     finding.slices = context.shown(names.iter().map(|n| n.1.2));
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }
 
+/// Small messages per step from which on there is something to put together.
+const MIN_SMALL_MESSAGES: u64 = 3;
+
 /// What is sent, which decides what helps.
-struct Sent {
+struct MessageSizes {
     /// The row with most exposed time that says how large its messages are.
     leading: Option<CollectiveRow>,
-    /// Most of the exposed time goes to messages that are small.
+    /// Most of the exposed time goes to messages that are small, and there are several in a step.
     small: bool,
 }
 
-impl Sent {
-    fn look(context: &Context<'_>) -> Sent {
+impl MessageSizes {
+    fn from_run(context: &Context<'_>) -> MessageSizes {
         let limit = (context.limit("communication_exposed.small_kib") * 1024.0) as i64;
         let mut rows = context.collectives().rows;
         rows.retain(|row| row.bytes.is_some_and(|bytes| bytes > 0));
@@ -128,9 +132,13 @@ impl Sent {
             let of = rows.iter().filter(|row| !small || row.bytes.is_some_and(|bytes| bytes < limit));
             of.map(|row| Ns(row.exposed_ns)).sum()
         };
-        let small = exposed(false) > Ns::ZERO && exposed(true).0 >= exposed(false).0 / 2;
+        let messages: u64 =
+            rows.iter().filter(|row| row.bytes.is_some_and(|bytes| bytes < limit)).map(|row| row.calls).sum();
+        let small = exposed(false) > Ns::ZERO
+            && exposed(true).0 >= exposed(false).0 / 2
+            && messages >= MIN_SMALL_MESSAGES.saturating_mul(context.counted_steps() as u64);
         let leading = rows.into_iter().max_by_key(|row| row.exposed_ns).filter(|row| row.exposed_ns > 0);
-        Sent { leading, small }
+        MessageSizes { leading, small }
     }
 
     fn advice(&self, context: &Context<'_>) -> (&'static str, Option<&'static str>) {

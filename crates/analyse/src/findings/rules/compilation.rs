@@ -3,9 +3,9 @@
 use stepscope_model::Ns;
 
 use super::autotune;
-use super::words::{RECORD_WARM, steps, time};
+use super::text::{steps, time};
 use super::xla;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {
     name: "compilation",
@@ -27,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
             text: "convolution kernels in the first step, divided by those in a later one, that show trials of algorithms",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -72,27 +73,27 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "compilation",
-            Figure::Ns(compiling),
+            Metric::Ns(compiling),
             "Time in all steps in which the host traced, lowered or built code: torch.compile's own ranges, and Python \
              calls of its compilers where stacks were recorded.",
         ),
         Evidence::new(
             "loading",
-            Figure::Ns(loading),
+            Metric::Ns(loading),
             "Time in all steps outside of compilation in which device code was loaded: pauses the profiler names lazy \
              function loading or module loading, and calls such as cuModuleLoadData and cuLibraryLoadData.",
         ),
         Evidence::new(
             "steps that compile",
-            Figure::Count(compiles.len() as u64),
+            Metric::Count(compiles.len() as u64),
             "Steps in which compilation takes at least the share of the step given by compilation.step_share.",
         ),
-        Evidence::new("steps that load", Figure::Count(loads.len() as u64), "The same for loading."),
+        Evidence::new("steps that load", Metric::Count(loads.len() as u64), "The same for loading."),
     ];
     if let Some(ids) = compile_ids(context) {
         finding.evidence.push(Evidence::new(
             "compile ids",
-            Figure::Text(ids),
+            Metric::Text(ids),
             "Frame and attempt of torch.compile as its ranges name them: 3/2 is the second recompilation of frame 3.",
         ));
     }
@@ -121,7 +122,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         finding.fix = "Skip a few steps before recording. If start-up itself is too slow, keep the compiler's cache on a disk \
                        that persists, compile repeated blocks once (regional compilation), or ship compiled code."
             .to_owned();
-        finding.code = Some(RECORD_WARM.to_owned());
+        finding.code = Some(context.recorder().after_warm_up());
         finding.verify =
             "Record again after more warm-up steps: no step should compile or load code, and the first step \
                           should take as long as the others."

@@ -3,7 +3,7 @@
 use stepscope_model::Ns;
 
 use super::xla;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold};
 use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, Measured};
 use crate::threads::activity::Activity;
@@ -16,28 +16,29 @@ pub(super) const RULE: Rule = Rule {
         default: 0.05,
         text: "share of the steps spent in data loading with idle devices",
     }],
+    trials: &["loader-workers", "pinned-loader"],
     check,
 };
 
 /// Batches are there at once.
-struct Free {
+struct BatchesReady {
     /// When another thread fetched one for the main thread.
     elsewhere: Measured,
 }
 
-impl Free {
-    fn new(context: &Context<'_>) -> Free {
+impl BatchesReady {
+    fn new(context: &Context<'_>) -> BatchesReady {
         let mut elsewhere = Collector::default();
         if context.trace().meta().framework.is_some() {
             let lanes = context.host().backward().iter().flat_map(|&lane| context.host().of_lane(lane));
             let fetching = lanes.filter(|segment| segment.activity == Activity::DataLoading);
             fetching.for_each(|segment| elsewhere.add(segment.start, segment.end));
         }
-        Free { elsewhere: elsewhere.finish().measured() }
+        BatchesReady { elsewhere: elsewhere.finish().measured() }
     }
 }
 
-impl Scenario for Free {
+impl Scenario for BatchesReady {
     fn host(&self, piece: &HostPiece) -> i64 {
         match piece.activity {
             Activity::DataLoading => 0,
@@ -51,9 +52,22 @@ impl Scenario for Free {
     }
 }
 
-/// Who waits: the device, or the program where there is none.
-fn who(context: &Context<'_>) -> &'static str {
-    if context.device_work().next().is_some() { "the device waits" } else { "the program waits" }
+fn has_device(context: &Context<'_>) -> bool {
+    context.device_work().next().is_some()
+}
+
+/// Where the host computes, loading and computing share its processors.
+fn on_the_host(finding: &mut Finding) {
+    finding.confidence = Confidence::Medium;
+    finding.why = "The main thread prepares each batch itself, and computes only then.".to_owned();
+    finding.fix = "Make a sample cheaper first: decode once and store the result, no Python per element. Worker processes help \
+                   as far as processors are free: operators use all of them, unless torch.set_num_threads leaves some to the \
+                   workers."
+        .to_owned();
+    finding.code = Some(
+        "loader = DataLoader(dataset, ..., num_workers=1, persistent_workers=True)  # more, if processors are free"
+            .to_owned(),
+    );
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
@@ -62,30 +76,31 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if share < context.limit("data_loading.min_share") {
         return Vec::new();
     }
-    let Some(mut finding) = context.costing(RULE.name, context.saves(&Free::new(context)), Estimate::Replay)
+    let Some(mut finding) =
+        context.costing(RULE.name, context.saves(&BatchesReady::new(context)), Estimate::Replay)
     else {
         return Vec::new();
     };
     let named = loading.range.as_deref().is_some_and(crate::names::ranges::is_data_loading);
     finding.confidence = if named { Confidence::High } else { Confidence::Medium };
-    finding.title =
-        format!("Data loading: {} for the next batch {:.0}% of the time", who(context), share * 100.0);
+    let who = if has_device(context) { "the device waits" } else { "the program waits" };
+    finding.title = format!("Data loading: {who} for the next batch {:.0}% of the time", share * 100.0);
     finding.evidence = vec![
         Evidence::new(
             "exposed data loading per step",
-            Figure::Ns(context.per_step(loading.exposed_ns)),
+            Metric::Ns(context.per_step(loading.exposed_ns)),
             "Time the main thread spent fetching the next batch while all devices were idle, averaged over the steps.",
         ),
         Evidence::new(
             "share of the step",
-            Figure::Share(share),
+            Metric::Share(share),
             "Exposed data loading divided by the steps' wall time.",
         ),
     ];
     if let Some(range) = &loading.range {
         finding.evidence.push(Evidence::new(
             "fetched in",
-            Figure::Text(range.clone()),
+            Metric::Text(range.clone()),
             "The recorded range in which batches are fetched.",
         ));
     }
@@ -94,7 +109,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let names: Vec<&str> = loading.operators.iter().take(3).map(|o| o.0.as_str()).collect();
         finding.evidence.push(Evidence::new(
             format!("tensor operators while loading ({})", names.join(", ")),
-            Figure::Ns(context.per_step(transforms)),
+            Metric::Ns(context.per_step(transforms)),
             "Self time per step of operators that ran inside data loading on the main thread: transforms and collation.",
         ));
     }
@@ -105,8 +120,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              cheaper: decode once and store the result, augment on the GPU, avoid Python per sample."
                 .to_owned(),
             Some(
-                "loader = DataLoader(dataset, ..., num_workers=16, prefetch_factor=4,\n\
-                 \x20                   persistent_workers=True, pin_memory=True)  # workers: up to one per core"
+                "loader = DataLoader(dataset, ..., num_workers=min(16, os.cpu_count()), prefetch_factor=4,\n\
+                 \x20                   persistent_workers=True, pin_memory=True)"
                     .to_owned(),
             ),
         ),
@@ -117,16 +132,31 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
              can overlap too."
                 .to_owned(),
             Some(
-                "loader = DataLoader(dataset, ..., num_workers=8, pin_memory=True,\n\
-                 \x20                   persistent_workers=True)  # workers: up to one per core\n\
+                "loader = DataLoader(dataset, ..., num_workers=min(8, os.cpu_count()), pin_memory=True,\n\
+                 \x20                   persistent_workers=True)\n\
                  for x, y in loader:\n\
                  \x20   x, y = x.to(device, non_blocking=True), y.to(device, non_blocking=True)"
                     .to_owned(),
             ),
         ),
     };
-    if let Some(framework) = &context.trace().meta().framework {
-        xla::input(context, &framework.name, &mut finding);
+    match &context.trace().meta().framework {
+        None if !has_device(context) && loading.workers != Some(true) => on_the_host(&mut finding),
+        // PyTorch's loader, whoever takes its batches.
+        Some(_) if loading.workers == Some(false) => {
+            finding.fix = "Let worker processes prepare batches during the step. Start them by spawn: this program has threads, \
+                           which a forked worker does not survive. Each worker imports the program's modules once, which \
+                           pays in a run of many batches."
+                .to_owned();
+            finding.code = Some(
+                "loader = DataLoader(dataset, ..., num_workers=min(8, os.cpu_count()), persistent_workers=True,\n\
+                 \x20                   multiprocessing_context=\"spawn\")"
+                    .to_owned(),
+            );
+        }
+        Some(_) if loading.workers.is_some() => {}
+        Some(framework) => xla::input(context, &framework.name, &mut finding),
+        None => {}
     }
     finding.verify =
         "Record again: data loading in `stepscope account` should be near zero. If it only shrinks, add workers or make \
@@ -135,6 +165,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let ranges = context.host().main().into_iter().flat_map(|lane| context.trace().slices().of_lane(lane));
     let name = loading.range.clone().unwrap_or_default();
     finding.slices = context.shown(ranges.filter(|&id| context.trace().name(id) == name));
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Kind, SliceId};
 
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Shown, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, ShownSlice, Threshold};
 use crate::names::by_name::ByName;
 
 pub(super) const RULE: Rule = Rule {
@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
         default: 2.0,
         text: "busy devices in one process that make it medium; with fewer, it is only a remark",
     }],
+    trials: &[],
     check,
 };
 
@@ -41,10 +42,10 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         n => format!("torch.nn.DataParallel drives {n} devices from one process"),
     };
     finding.evidence = vec![
-        Evidence::new("devices", Figure::Count(devices as u64), "Devices that were busy in this process."),
+        Evidence::new("devices", Metric::Count(devices as u64), "Devices that were busy in this process."),
         Evidence::new(
             "seen in",
-            Figure::Text(trace.name(forwards[0]).to_owned()),
+            Metric::Text(trace.name(forwards[0]).to_owned()),
             "The range that DataParallel records, a Python call of its file, or one of its autograd functions (Scatter, \
              Broadcast, Gather).",
         ),
@@ -72,7 +73,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .to_owned();
     finding.source = context.source(forwards[0]);
     finding.slices = context.shown(forwards);
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }
 

@@ -3,7 +3,7 @@
 use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::cause::Cause;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Shown, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, ShownSlice, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::comm::is_comm_kernel;
 use crate::threads::activity::Activity;
@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         default: 0.01,
         text: "share of the steps in ranges of gloo or MPI",
     }],
+    trials: &[],
     check,
 };
 
@@ -68,25 +69,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "backend",
-            Figure::Text(backend),
+            Metric::Text(backend),
             "The communication library: as the file describes the job, otherwise from the names of its ranges.",
         ),
         Evidence::new(
             "its ranges",
-            Figure::Count(ranges.len() as u64),
+            Metric::Count(ranges.len() as u64),
             "Host ranges of the library in the recording.",
         ),
-        Evidence::new("time in them", Figure::Ns(spent), "Summed time of these ranges."),
+        Evidence::new("time in them", Metric::Ns(spent), "Summed time of these ranges."),
         Evidence::new(
             "device idle meanwhile, per step",
-            Figure::Ns(exposed),
+            Metric::Ns(exposed),
             "Time per step in which a device was idle and the host in communication.",
         ),
     ];
     if let Some(world) = distributed.and_then(|d| d.world_size) {
         finding.evidence.push(Evidence::new(
             "ranks",
-            Figure::Count(world.max(0) as u64),
+            Metric::Count(world.max(0) as u64),
             "The world size in the file.",
         ));
     }
@@ -107,7 +108,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Record again: ranges should be named nccl:… and their kernels should run beside computation."
             .to_owned();
     finding.slices = context.shown(ranges);
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }
 

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, Kind, Program};
+use stepscope_model::{Attr, Kind, Program, ResultShape};
 
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
+use crate::programs::program_memory;
 
 pub(super) const RULE: Rule = Rule {
     name: "donation",
@@ -24,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of all memory that the function was given",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -31,60 +33,35 @@ pub(super) const RULE: Rule = Rule {
 fn exchangeable(program: &Program) -> (u64, u64) {
     let graph = &program.graph;
     let Some(entry) = graph.entry() else { return (0, 0) };
-    let mut arguments: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut arguments: BTreeMap<&ResultShape, u64> = BTreeMap::new();
     let mut root = None;
     for at in graph.nodes_of(entry) {
         let Some(node) = graph.node(at) else { continue };
         if node.opcode == "parameter" {
-            *arguments.entry(plain(node.shape)).or_default() += 1;
+            *arguments.entry(node.shape).or_default() += 1;
         } else if graph.users(at).is_empty() {
             root = Some((at, node));
         }
     }
     let Some((at, root)) = root else { return (0, 0) };
-    let results: Vec<&str> = match root.opcode {
+    let results: Vec<&ResultShape> = match root.opcode {
         "tuple" => (graph.operands(at).iter())
             .filter_map(|&of| graph.node(of))
             // A gradient has the shape of its parameter, which the caller still needs.
-            .filter(|node| !node.op_path.contains("transpose(jvp"))
-            .map(|node| plain(node.shape))
+            .filter(|node| !node.op_path().contains("transpose(jvp"))
+            .map(|node| node.shape)
             .collect(),
-        _ => vec![plain(root.shape)],
+        _ => vec![root.shape],
     };
     let (mut total, mut count) = (0u64, 0);
     for shape in results {
         if let Some(left) = arguments.get_mut(shape).filter(|left| **left > 0) {
             *left -= 1;
             count += 1;
-            total = total.saturating_add(bytes(shape).unwrap_or(0));
+            total = total.saturating_add(shape.bytes());
         }
     }
     (total, count)
-}
-
-/// A shape without its layout: `f32[8,16]` of `f32[8,16]{1,0}`.
-fn plain(shape: &str) -> &str {
-    shape.split('{').next().unwrap_or(shape)
-}
-
-/// How many bytes an array of this shape takes.
-fn bytes(shape: &str) -> Option<u64> {
-    let (element, rest) = shape.split_once('[')?;
-    let size = match element {
-        "pred" => 1,
-        "c64" => 8,
-        "c128" => 16,
-        _ => {
-            let digits: String = element
-                .chars()
-                .skip_while(char::is_ascii_alphabetic)
-                .take_while(char::is_ascii_digit)
-                .collect();
-            digits.parse::<u64>().ok()?.div_ceil(8)
-        }
-    };
-    let dims = rest.trim_end_matches(']').split(',').filter(|dim| !dim.is_empty());
-    dims.map(|dim| dim.parse::<u64>().ok()).try_fold(size, |all, dim| Some(all.saturating_mul(dim?)))
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
@@ -103,7 +80,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let least = context.limit("donation.min_mib") * f64::from(1 << 20);
     let of = |program: &Program| {
-        let memory = program.memory.as_ref()?;
+        let memory = program_memory(program)?;
         let (could, arrays) = exchangeable(program);
         let kept = could.min(memory.arguments).saturating_sub(memory.aliased).min(memory.results);
         let whole = memory.peak.unwrap_or(memory.total()).max(1);
@@ -121,24 +98,24 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Donation: {} keeps {mib:.0} MiB of old arrays while it makes new ones of the same shapes",
         program.name
     );
-    let figure = |bytes: u64| Figure::Bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
+    let metric = |bytes: u64| Metric::Bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
     finding.evidence = vec![
         Evidence::new(
             "could be taken over",
-            figure(kept),
+            metric(kept),
             "Bytes of results that have the shape of an argument each, without those that take one over already.",
         ),
         Evidence::new(
             "share of its memory",
-            Figure::Share(share),
+            Metric::Share(share),
             "The same divided by the most memory that the compiler planned for the function at one time.",
         ),
         Evidence::new(
             "planned memory",
-            figure(whole),
+            metric(whole),
             "The most memory that the compiler planned at one time.",
         ),
-        Evidence::new("arrays", Figure::Count(arrays), "Results that have the shape of an argument each."),
+        Evidence::new("arrays", Metric::Count(arrays), "Results that have the shape of an argument each."),
     ];
     finding.why = "A function must not change its arguments, so the compiler makes results of their own, and both are in memory \
                    until the call returns. Arguments that are donated become the results."
@@ -155,25 +132,4 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify =
         "Record again: `stepscope memory` should show as many donated bytes as the state has.".to_owned();
     vec![finding]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::bytes;
-
-    #[test]
-    fn shapes_have_sizes() {
-        for (shape, size) in [
-            ("f32[8,16]", Some(512)),
-            ("bf16[3]", Some(6)),
-            ("pred[]", Some(1)),
-            ("f8e4m3fn[2,2]", Some(4)),
-            ("s4[3]", Some(3)),
-            ("c64[2]", Some(16)),
-            ("(f32[2], f32[3])", None),
-            ("token[]", None),
-        ] {
-            assert_eq!(bytes(shape), size, "{shape}");
-        }
-    }
 }

@@ -2,9 +2,9 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Attr, Kind, Ns, Order, SliceId, StrId};
+use stepscope_model::{Attr, Input, Kind, Ns, Order, SliceId, StrId, parse_shapes};
 
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::shapes::texts;
 use crate::scope::intervals::Collector;
@@ -18,24 +18,38 @@ pub(super) const RULE: Rule = Rule {
         default: 0.1,
         text: "share of the step in operators on tensors of 64-bit numbers",
     }],
+    trials: &[],
     check,
 };
 
 /// What 32 bits take of the time: half as many bytes, and twice as many numbers per instruction.
 const SHARE_AT_32_BITS: f64 = 0.5;
 
+/// Whether an input is a tensor of 64-bit numbers. One without dimensions is a number of Python's, mostly, and computes in
+/// the type of the others.
+fn has_double_tensor(types: &str, shapes: &str) -> bool {
+    let shapes = parse_shapes(shapes).unwrap_or_default();
+    let is_number = |at: usize| matches!(shapes.get(at), Some(Input::Tensor(sizes)) if sizes.is_empty());
+    texts(types).iter().enumerate().any(|(at, name)| name == "double" && !is_number(at))
+}
+
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let (trace, slices) = (context.trace(), context.trace().slices());
-    let mut is_double: HashMap<StrId, bool, RandomState> = HashMap::default();
+    let mut is_double: HashMap<(StrId, Option<StrId>), bool, RandomState> = HashMap::default();
     let mut moves = ByName::new(trace, |name| ["aten::to", "aten::_to_copy", "aten::copy_"].contains(&name));
-    let described = |id: SliceId| trace.instruction(id).is_some_and(|i| matches!(i.element, "f64" | "c128"));
+    let programs = context.programs();
+    let described =
+        |id: SliceId| programs.cost_of(trace, id).is_some_and(|cost| matches!(cost.element, "f64" | "c128"));
     let mut doubles = |id: SliceId| {
         if !trace.programs().is_empty() {
             return described(id);
         }
-        let types = trace.args(id).text_id(Attr::InputTypes);
+        let args = trace.args(id);
+        let (types, shapes) = (args.text_id(Attr::InputTypes), args.text_id(Attr::InputShapes));
         let double = types.is_some_and(|types| {
-            *is_double.entry(types).or_insert_with(|| texts(trace.text(types)).iter().any(|t| t == "double"))
+            *is_double.entry((types, shapes)).or_insert_with(|| {
+                has_double_tensor(trace.text(types), shapes.map_or("", |shapes| trace.text(shapes)))
+            })
         });
         slices.kind(id) == Kind::HostOp && double && !moves.get(slices.name(id))
     };
@@ -46,7 +60,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let of_program = !trace.programs().is_empty();
         let op = if of_program { Some(work) } else { context.op_of(work) };
         // Kernels of libraries that run inside of a graph have no instruction, but a name.
-        let by_name = of_program && trace.instruction(work).is_none() && named.get(slices.name(work));
+        let by_name = of_program && programs.at(trace, work).is_none() && named.get(slices.name(work));
         if let Some(op) = op.filter(|&op| by_name || doubles(op)) {
             let ns = slices.dur(work);
             edit.device_length(work, (ns.0 as f64 * SHARE_AT_32_BITS) as i64);
@@ -92,11 +106,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "in 64 bits",
-            Figure::Share(share),
+            Metric::Share(share),
             "Time of operators with a 64-bit floating-point input divided by the steps' time: their kernels' on the device, or \
              their own on the main thread where no device works for them.",
         ),
-        Evidence::new("mostly", Figure::Text(names.join(", ")), "The operators with most of that time."),
+        Evidence::new("mostly", Metric::Text(names.join(", ")), "The operators with most of that time."),
     ];
     finding.why =
         "NumPy's default is 64 bits, and a tensor made from such an array keeps it. Twice as many bytes \
@@ -113,4 +127,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify =
         "Record again with record_shapes=True: this finding should be gone, and the step shorter.".to_owned();
     vec![finding]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_of_python_is_no_tensor() {
+        assert!(has_double_tensor("[\"double\", \"double\"]", "[[2, 2], [2, 2]]"));
+        assert!(has_double_tensor("[\"float\", \"double\"]", "[[2, 2], [2]]"));
+        assert!(!has_double_tensor("[\"float\", \"double\"]", "[[2, 2], []]"));
+        assert!(!has_double_tensor("[\"float\"]", "[[2, 2]]"));
+    }
 }

@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Trace};
 
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::framework::{compiled_function, eager_operation};
 use crate::replay::{HostPiece, Scenario};
@@ -25,6 +25,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of the step that compiling it would save",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -63,15 +64,15 @@ impl Scenario for Compiled<'_> {
 }
 
 /// What the main thread hands over: every call of its own, of operations and of compiled functions.
-struct HandedOver {
+struct MainThreadCalls {
     /// By name, with one of each.
     names: HashMap<StrId, (u64, SliceId), RandomState>,
     count: u64,
 }
 
-fn look(context: &Context<'_>) -> HandedOver {
+fn main_thread_calls(context: &Context<'_>) -> MainThreadCalls {
     let (trace, slices) = (context.trace(), context.trace().slices());
-    let mut handed = HandedOver { names: HashMap::default(), count: 0 };
+    let mut handed = MainThreadCalls { names: HashMap::default(), count: 0 };
     let Some(main) = context.host().main() else { return handed };
     let mut is_call =
         ByName::new(trace, |name| compiled_function(name).is_some() || eager_operation(name).is_some());
@@ -93,12 +94,12 @@ fn look(context: &Context<'_>) -> HandedOver {
 /// Whether a step consists of many operations.
 pub(super) fn runs_one_by_one(context: &Context<'_>) -> bool {
     let steps = context.steps().steps.len().max(1) as f64;
-    look(context).count as f64 >= context.limit("eager_operations.min_per_step") * steps
+    main_thread_calls(context).count as f64 >= context.limit("eager_operations.min_per_step") * steps
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(framework) = &context.trace().meta().framework else { return Vec::new() };
-    let handed = look(context);
+    let handed = main_thread_calls(context);
     let steps = context.steps().steps.len().max(1);
     let per_step = handed.count as f64 / steps as f64;
     if per_step < context.limit("eager_operations.min_per_step") {
@@ -134,12 +135,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "handed over per step",
-            Figure::Number(per_step),
+            Metric::Number(per_step),
             "Operations and compiled functions that the main thread calls, per step; what they call is part of them.",
         ),
         Evidence::new(
             "different ones",
-            Figure::Count(names.len() as u64),
+            Metric::Count(names.len() as u64),
             "How many different names these calls have.",
         ),
     ];

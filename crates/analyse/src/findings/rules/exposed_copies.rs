@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use super::xla;
 use crate::causes::transfers::bytes;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
@@ -22,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of the steps in copies above which there is nothing left to hide them behind",
         },
     ],
+    trials: &["async-copies"],
     check,
 };
 
@@ -63,15 +64,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "copying per step",
-            Figure::Ns(total / steps),
+            Metric::Ns(total / steps),
             "Time of the copies to the device, per step.",
         ),
         Evidence::new(
             "exposed share",
-            Figure::Share(exposed_share),
+            Metric::Share(exposed_share),
             "Share of that time during which no kernel ran on the same device.",
         ),
-        Evidence::new("bytes per step", Figure::Bytes(moved / steps), "Bytes copied to the device, per step."),
+        Evidence::new("bytes per step", Metric::Bytes(moved / steps), "Bytes copied to the device, per step."),
     ];
     finding.why = "The copies and the kernels are in the same stream, so they run one after the other, although the device has \
                    separate engines for copies."

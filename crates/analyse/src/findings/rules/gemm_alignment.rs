@@ -2,7 +2,7 @@
 
 use super::matrix::{good_ns, kernels, scale, total};
 use super::named_matrix::{BY_NAME, example, named, time};
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::roofline::{Family, OpCost, Precision};
 use stepscope_model::{Attr, Input, Order, parse_shapes};
 
@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
             text: "FLOPs of a product below which its sizes do not matter",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -109,7 +110,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     finding.evidence = vec![Evidence::new(
         "such products",
-        Figure::Share(share),
+        Metric::Share(share),
         "Device time of products with an odd size that reach little of the peak, divided by all device time.",
     )];
     if ops.is_empty() {
@@ -117,7 +118,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     } else {
         finding.evidence.push(Evidence::new(
             "sizes",
-            Figure::Text(listed.join(", ")),
+            Metric::Text(listed.join(", ")),
             "Elements per row in memory, of their operands or results, that are not multiples of 8 (TF32: 4). A transposed \
              operand's rows in memory are its columns.",
         ));
@@ -125,7 +126,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if let Some(&kernel) = kernels(context, &ops).first() {
         finding.evidence.push(Evidence::new(
             "for example",
-            Figure::Text(context.trace().name(kernel).to_owned()),
+            Metric::Text(context.trace().name(kernel).to_owned()),
             "A kernel of the longest of them.",
         ));
     }

@@ -1,6 +1,6 @@
 //! Compiled code that leaves the graph: breaks, and the time it takes to find compiled code again.
 
-use crate::findings::{Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {
     name: "graph_breaks",
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of the step in which the host looks for compiled code",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -54,29 +55,29 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "breaks per step",
-            Figure::Number(breaks),
+            Metric::Number(breaks),
             "How often one compiled region is entered inside of another, per step: each is a break of the graph.",
         ),
         Evidence::new(
             "regions entered per step",
-            Figure::Number(health.calls_per_step),
+            Metric::Number(health.calls_per_step),
             "Calls of compiled regions, per step.",
         ),
         Evidence::new(
             "operators in between, per step",
-            Figure::Number(health.eager_per_step),
+            Metric::Number(health.eager_per_step),
             "Operators that ran without being compiled between compiled parts, per step.",
         ),
         Evidence::new(
             "looking for compiled code, per step",
-            Figure::Ns(guards),
+            Metric::Ns(guards),
             "Time of cache lookups, in which guards are checked, per step.",
         ),
     ];
     if let Some(row) = compiled.eager.iter().find(|row| row.in_regions > 0) {
         finding.evidence.push(Evidence::new(
             "for example",
-            Figure::Text(row.name.clone()),
+            Metric::Text(row.name.clone()),
             "The operator with most time that ran uncompiled inside of a region.",
         ));
     }

@@ -8,7 +8,7 @@ use super::eager_operations;
 use crate::causes::cause::Cause;
 use crate::causes::idle::{Gap, GapPart};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold, is_users,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold, is_users,
 };
 use crate::names::ranges::step_number;
 use crate::threads::activity::Activity;
@@ -26,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
         },
         Threshold { name: "host_stalls.min_share", default: 0.05, text: "share of the steps in such stalls" },
     ],
+    trials: &[],
     check,
 };
 
@@ -102,8 +103,8 @@ fn sampled<'a>(context: &'a Context<'_>, stalls: &[Stall]) -> Option<&'a str> {
     let lane = context.host().main()?;
     let mut sums: HashMap<&str, i64, RandomState> = HashMap::default();
     for piece in stalls.iter().flat_map(|stall| &stall.pieces) {
-        let part = (piece.end - piece.start).0 / LOOKS;
-        for look in 0..LOOKS {
+        let part = (piece.end - piece.start).0 / SAMPLES_PER_STALL;
+        for look in 0..SAMPLES_PER_STALL {
             let at = Ns(piece.start.0.saturating_add(part.saturating_mul(look)).saturating_add(part / 2));
             let frames = context.sampled_stack(lane, at);
             if let Some(frame) = frames.into_iter().find(|frame| is_users(frame)) {
@@ -116,7 +117,7 @@ fn sampled<'a>(context: &'a Context<'_>, stalls: &[Stall]) -> Option<&'a str> {
 }
 
 /// Moments of a stall at which the samples are looked up.
-const LOOKS: i64 = 8;
+const SAMPLES_PER_STALL: i64 = 8;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     // What operations that are not compiled cost is another rule's.
@@ -158,18 +159,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "stalls per step",
-            Figure::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
+            Metric::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
             "Device gaps in which the host spent at least host_stalls.min_ms in Python or in operators that \
              launched nothing, per step.",
         ),
         Evidence::new(
             "their time per step",
-            Figure::Ns(per_step),
+            Metric::Ns(per_step),
             "Their time without the profiler, per step.",
         ),
         Evidence::new(
             "the longest",
-            Figure::Ns(longest.map_or(0, |stall| stall.ns)),
+            Metric::Ns(longest.map_or(0, |stall| stall.ns)),
             "The host's own time in the longest of them.",
         ),
     ];
@@ -206,9 +207,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Find the line in a recording with stacks. Then do it less often, on the device, or in the background: \
              in a data loader worker if the next step needs it, in a thread if nothing waits for it."
                 .to_owned(),
-            Some(
-                "with torch.profiler.profile(with_stack=True, ...) as prof:   # names the line\n    ...".to_owned(),
-            ),
+            Some(context.recorder().naming_lines()),
         )
     };
     finding.verify = "Record again: `stepscope gaps` should no longer list these gaps.".to_owned();

@@ -4,7 +4,7 @@ use stepscope_model::{Kind, SliceId};
 
 use super::eager_operations;
 use crate::causes::waits::{Wait, WaitKind};
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
 use crate::names::ranges::is_backward_node;
@@ -33,6 +33,7 @@ pub(super) const RULE: Rule = Rule {
             text: "launches per step below which launching is not the problem",
         },
     ],
+    trials: &["compile-graphs", "compile", "inference-mode"],
     check,
 };
 
@@ -89,28 +90,28 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "idle for launching",
-            Figure::Share(row.launch_bound_share),
+            Metric::Share(row.launch_bound_share),
             "Share of the steps in which the device was idle while the host was in operators, Python or launch calls, or the launch was on its way.",
         ),
         Evidence::new(
             "launches per step",
-            Figure::Count(per_step),
+            Metric::Count(per_step),
             "Kernels, copies and memsets launched, per step.",
         ),
-        Evidence::new("median kernel", Figure::Ns(row.kernel_p50_ns), "Median time of a kernel on the device."),
+        Evidence::new("median kernel", Metric::Ns(row.kernel_p50_ns), "Median time of a kernel on the device."),
         Evidence::new(
             "median launch call",
-            Figure::Ns(row.call_p50_ns),
+            Metric::Ns(row.call_p50_ns),
             "Median time of a launching call on the host.",
         ),
         Evidence::new(
             "found the stream empty",
-            Figure::Share(row.dry_share),
+            Metric::Share(row.dry_share),
             "Share of the work whose stream had nothing running or queued when it was launched.",
         ),
         Evidence::new(
             "mean queue",
-            Figure::Number(row.queue_mean),
+            Metric::Number(row.queue_mean),
             "Work launched but not started, averaged over time.",
         ),
     ];
@@ -118,7 +119,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Each operator costs the host microseconds of Python, dispatch and launch. The device often finishes \
                    its work before the next launch arrives, and then waits."
             .to_owned();
-    (finding.fix, finding.code) = advice(&Program::look(context));
+    (finding.fix, finding.code) = advice(&Program::from_run(context));
     finding.verify = "Record again after warm-up: `stepscope launches` should show a longer queue and a smaller launch-bound share. The \
                       profiler itself slows launches down, so time the loop without it too."
         .to_owned();
@@ -139,7 +140,7 @@ struct Program {
 }
 
 impl Program {
-    fn look(context: &Context<'_>) -> Program {
+    fn from_run(context: &Context<'_>) -> Program {
         let (trace, slices) = (context.trace(), context.trace().slices());
         let any = |kind: fn(Kind) -> bool, named: fn(&str) -> bool| {
             let mut named = ByName::new(trace, named);

@@ -2,7 +2,7 @@
 
 use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
-use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Context, Evidence, Finding, Metric, Rule, Threshold};
 use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
         default: 0.5,
         text: "share of the steps during which the device is busy, below which it is reported",
     }],
+    trials: &[],
     check,
 };
 
@@ -39,21 +40,22 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     finding.evidence = vec![Evidence::new(
         if idle.len() > 1 { format!("GPU {device} busy") } else { "busy".to_owned() },
-        Figure::Share(busy(worst)),
+        Metric::Share(busy(worst)),
         "Share of the steps' wall time during which at least one kernel, copy or memset ran on the device.",
     )];
     for (cause, ns) in causes.iter().take(4) {
         finding.evidence.push(Evidence::new(
             cause.label(),
-            Figure::Ns(ns / steps),
+            Metric::Ns(ns / steps),
             "Idle time with this cause, per step, as in `stepscope account`.",
         ));
     }
     finding.why = "An idle device still costs money. The evidence shows what it waits for.".to_owned();
-    finding.fix =
-        "Remove the largest cause, then record again: `stepscope gaps` shows what the host did in each gap, \
-                   and with_stack=True adds the lines of your program."
-            .to_owned();
+    finding.fix = format!(
+        "Remove the largest cause, then record again: `stepscope gaps` shows what the host did in each gap, and {} adds the \
+         lines of your program.",
+        context.recorder().stacks()
+    );
     finding.verify = "Record again: the largest cause should shrink in `stepscope account`.".to_owned();
     vec![finding]
 }

@@ -1,8 +1,8 @@
 //! The allocator holds much more than the program uses.
 
 use super::memory_near_limit::capacity;
-use super::words::size;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use super::text::size;
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
 use crate::memory::DeviceMemory;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of the device's memory held that makes it medium",
         },
     ],
+    trials: &["expandable-segments"],
     check,
 };
 
@@ -54,24 +55,24 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "peak held",
-            Figure::Bytes(held),
+            Metric::Bytes(held),
             "The most memory the allocator held from the device in the recording.",
         ),
         Evidence::new(
             "peak in use",
-            Figure::Bytes(memory.peak_allocated_bytes),
+            Metric::Bytes(memory.peak_allocated_bytes),
             "The highest level of allocated memory in the recording.",
         ),
         Evidence::new(
             "never in use",
-            Figure::Share(share),
+            Metric::Share(share),
             "Peak held minus peak in use, divided by peak held.",
         ),
     ];
     if let Some(unused) = grown {
         finding.evidence.push(Evidence::new(
             "unused when more was asked of the device",
-            Figure::Bytes(unused),
+            Metric::Bytes(unused),
             "What the allocator held without use right after it had last asked the device for more: no free piece was \
              large enough.",
         ));

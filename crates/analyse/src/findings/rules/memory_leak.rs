@@ -6,8 +6,8 @@ use stepscope_model::Order;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::words::{size, steps};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use super::text::{size, steps};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
 use crate::memory::{self, DeviceMemory};
 use crate::statistics::growth;
 
@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
             text: "growth per step as a share of the mean level",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -58,28 +59,28 @@ fn of_device(
     finding.evidence = vec![
         Evidence::new(
             "growth per step",
-            Figure::Bytes(growth as i64),
+            Metric::Bytes(growth as i64),
             "The median slope between all pairs of steps of the levels at their ends (Theil-Sen).",
         ),
         Evidence::new(
             "growth per step, at least",
-            Figure::Bytes(found.slope.low as i64),
+            Metric::Bytes(found.slope.low as i64),
             "The lower end of the slope's interval (Sen), as sure as `leak.confidence` asks.",
         ),
         Evidence::new(
             "fit of the line",
-            Figure::Number(found.fit),
+            Metric::Number(found.fit),
             "R², the share of the levels' variance that a straight line explains; 1 is a perfect line.",
         ),
         Evidence::new(
             "steps",
-            Figure::Count(levels.len() as u64),
+            Metric::Count(levels.len() as u64),
             "Steps whose level was compared: memory in use when the step's host range ends.",
         ),
-        Evidence::new("first level", Figure::Bytes(levels[0]), "Memory in use at the end of the first step."),
+        Evidence::new("first level", Metric::Bytes(levels[0]), "Memory in use at the end of the first step."),
         Evidence::new(
             "last level",
-            Figure::Bytes(levels[levels.len() - 1]),
+            Metric::Bytes(levels[levels.len() - 1]),
             "Memory in use at the end of the last step.",
         ),
     ];
@@ -89,7 +90,7 @@ fn of_device(
         let left = (free as f64 / growth) as u64;
         finding.evidence.push(Evidence::new(
             "steps until the device is full",
-            Figure::Count(left),
+            Metric::Count(left),
             "Memory of the device minus the last level, divided by the growth per step.",
         ));
     }
@@ -97,7 +98,7 @@ fn of_device(
     for &(ref operator, bytes) in never_released.into_iter().flatten().take(3) {
         finding.evidence.push(Evidence::new(
             format!("never released, from {operator}"),
-            Figure::Bytes(bytes),
+            Metric::Bytes(bytes),
             "Bytes allocated in this operator, in all steps but the last, and not released by the end of the recording.",
         ));
     }
@@ -145,7 +146,7 @@ fn survivors(context: &Context<'_>) -> HashMap<String, Survivors, RandomState> {
     };
     let options = memory::Options { frames: 0, curve_points: 1, events: true, ..memory::Options::default() };
     let mut of_devices: HashMap<String, HashMap<String, i64, RandomState>, RandomState> = HashMap::default();
-    for event in memory::analyse(context.trace(), &options).events {
+    for event in memory::analyze(context.trace(), &options).events {
         let in_steps = |at: i64| first.host_start_ns <= at && at < last.host_start_ns;
         if event.released_at_ns.is_none() && event.allocated_at_ns.is_some_and(in_steps) {
             let operator = event.operator.unwrap_or_else(|| memory::NO_OPERATOR.to_owned());

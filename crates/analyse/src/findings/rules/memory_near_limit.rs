@@ -1,7 +1,7 @@
 //! The device's memory is nearly full.
 
-use super::words::size;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use super::text::size;
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
 use crate::memory::DeviceMemory;
 
 pub(super) const RULE: Rule = Rule {
@@ -12,6 +12,7 @@ pub(super) const RULE: Rule = Rule {
         default: 0.9,
         text: "share of the device's memory in use or held at the peak",
     }],
+    trials: &["expandable-segments"],
     check,
 };
 
@@ -44,31 +45,31 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "peak in use",
-            Figure::Bytes(used),
+            Metric::Bytes(used),
             "The highest level of allocated memory in the recording.",
         ),
         Evidence::new(
             "memory of the device",
-            Figure::Bytes(capacity),
+            Metric::Bytes(capacity),
             "The device's total memory, as the profiler recorded it.",
         ),
         Evidence::new(
             "share in use",
-            Figure::Share(share(used)),
+            Metric::Share(share(used)),
             "Peak in use divided by the memory of the device.",
         ),
     ];
     if let Some(held) = held {
         finding.evidence.push(Evidence::new(
             "peak held",
-            Figure::Bytes(held),
+            Metric::Bytes(held),
             "The most memory the allocator held from the device, in use or cached.",
         ));
     }
     for live in memory.peak_by_operator.iter().filter(|_| in_use).take(3) {
         finding.evidence.push(Evidence::new(
             format!("alive at the peak from {}", live.operator),
-            Figure::Bytes(live.bytes),
+            Metric::Bytes(live.bytes),
             "Bytes alive at the peak that this operator allocated.",
         ));
     }

@@ -2,7 +2,7 @@
 
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, device_time, example, named, time};
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
 use stepscope_model::Order;
 
@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
             text: "new time of an operator, divided by the old, above which it is not worth changing",
         },
     ],
+    trials: &["autocast"],
     check,
 };
 
@@ -82,7 +83,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         format!("Mixed precision unused: {:.0}% of the device time is matrix work in 32 bits", share * 100.0);
     finding.evidence = vec![Evidence::new(
         "matrix work in 32 bits",
-        Figure::Share(share),
+        Metric::Share(share),
         "Device time of matrix products, convolutions and fused attention with fp32 inputs, divided by all device time.",
     )];
     if changed.is_empty() {
@@ -91,17 +92,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         finding.evidence.extend([
             Evidence::new(
                 format!("peak in {}, TFLOP/s", now.name()),
-                Figure::Number(peak(now)),
+                Metric::Number(peak(now)),
                 "The device's dense peak by its data sheet.",
             ),
             Evidence::new(
                 format!("peak in {}, TFLOP/s", half.name()),
-                Figure::Number(peak(half)),
+                Metric::Number(peak(half)),
                 "The device's dense peak by its data sheet.",
             ),
             Evidence::new(
                 "mostly",
-                Figure::Text(names(context, &changed, 3)),
+                Metric::Text(names(context, &changed, 3)),
                 "The operators with most of that time.",
             ),
         ]);

@@ -4,7 +4,7 @@
 
 use stepscope_model::{Ns, SliceId, StrId};
 
-use crate::findings::{Context, Edit, Evidence, Figure};
+use crate::findings::{Context, Edit, Evidence, Metric};
 use crate::names::by_name::ByName;
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::names::tensor_core::precision;
@@ -19,7 +19,7 @@ const MISALIGNED_REACHES: f64 = 0.1;
 
 /// A kernel and what its name says.
 #[derive(Copy, Clone)]
-pub(super) struct Named {
+pub(super) struct NamedMatrixKernel {
     pub(super) kernel: SliceId,
     pub(super) precision: Precision,
     pub(super) attention: bool,
@@ -29,7 +29,7 @@ pub(super) struct Named {
 }
 
 /// The matrix kernels of the steps whose operators' sizes are not recorded.
-pub(super) fn named(context: &Context<'_>) -> Vec<Named> {
+pub(super) fn named(context: &Context<'_>) -> Vec<NamedMatrixKernel> {
     let trace = context.trace();
     let slices = trace.slices();
     let mut words = ByName::new(trace, |name| {
@@ -53,14 +53,14 @@ pub(super) fn named(context: &Context<'_>) -> Vec<Named> {
         let name: StrId = slices.name(kernel);
         let Some((precision, attention, misaligned)) = words.get(name) else { continue };
         let device = trace.lanes().get(slices.lane(kernel)).key.process.as_int();
-        if let Some((hardware, _)) = trace.meta().described(device).and_then(Hardware::of) {
-            found.push(Named { kernel, precision, attention, misaligned, hardware });
+        if let Some((hardware, _)) = trace.meta().described(device).and_then(Hardware::for_device) {
+            found.push(NamedMatrixKernel { kernel, precision, attention, misaligned, hardware });
         }
     }
     found
 }
 
-impl Named {
+impl NamedMatrixKernel {
     /// How long it would take at another precision and well aligned; `None` if the device lacks that.
     pub(super) fn ns(&self, context: &Context<'_>, to: Precision) -> Option<i64> {
         let now = self.hardware.peak_tflops(self.precision, Pipe::Matrix)?;
@@ -85,7 +85,7 @@ impl Named {
 }
 
 /// Device time of kernels.
-pub(super) fn time(context: &Context<'_>, kernels: &[Named]) -> Ns {
+pub(super) fn time(context: &Context<'_>, kernels: &[NamedMatrixKernel]) -> Ns {
     kernels.iter().map(|named| context.trace().slices().dur(named.kernel)).sum()
 }
 
@@ -101,9 +101,9 @@ pub(super) const BY_NAME: &str = "Sizes were not recorded, so the saving is esti
      with record_shapes=True for a better estimate.";
 
 /// The longest of some kernels, as evidence.
-pub(super) fn example(context: &Context<'_>, kernels: &[Named]) -> Evidence {
+pub(super) fn example(context: &Context<'_>, kernels: &[NamedMatrixKernel]) -> Evidence {
     let trace = context.trace();
     let longest = kernels.iter().max_by_key(|named| trace.slices().dur(named.kernel));
     let name = longest.map(|named| trace.name(named.kernel).to_owned()).unwrap_or_default();
-    Evidence::new("for example", Figure::Text(name), "The longest of these kernels.")
+    Evidence::new("for example", Metric::Text(name), "The longest of these kernels.")
 }

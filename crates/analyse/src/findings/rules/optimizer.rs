@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Kind, SliceId, StrId};
 
 use super::matrix::total;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::roofline::{Family, OpCost};
 use crate::scope::quantile::quantile;
 
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         default: 30.0,
         text: "kernels of the optimizer per step",
     }],
+    trials: &["fused-optimizer"],
     check,
 };
 
@@ -96,17 +97,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "kernels per step",
-            Figure::Number(per_step),
+            Metric::Number(per_step),
             "Kernels launched inside Optimizer.step, per update.",
         ),
         Evidence::new(
             "device time per step",
-            Figure::Ns(now / rounds as i64),
+            Metric::Ns(now / rounds as i64),
             "Summed device time of these kernels, per update.",
         ),
         Evidence::new(
             "parameters",
-            Figure::Bytes(parameter_bytes as i64),
+            Metric::Bytes(parameter_bytes as i64),
             "Bytes of all parameters: the median, over the operators of the update, of the bytes each wrote.",
         ),
     ];
@@ -176,12 +177,12 @@ fn by_name(
     finding.evidence = vec![
         Evidence::new(
             "kernels per step",
-            Figure::Number(per_step),
+            Metric::Number(per_step),
             "Kernels launched inside Optimizer.step, per update.",
         ),
         Evidence::new(
             "passes over memory",
-            Figure::Number(now / parameters),
+            Metric::Number(now / parameters),
             "Elements that the operators of the update read and write for each element of a parameter, by their names.",
         ),
     ];

@@ -3,7 +3,9 @@
 use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::transfers::bytes;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+};
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
@@ -14,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         default: 1048576.0,
         text: "bytes per step copied from pageable memory",
     }],
+    trials: &["pinned-loader", "async-copies"],
     check,
 };
 
@@ -59,22 +62,22 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "bytes per step",
-            Figure::Bytes(moved / steps),
+            Metric::Bytes(moved / steps),
             "Bytes copied to the device from pageable memory, per step.",
         ),
         Evidence::new(
             "rate",
-            Figure::BytesPerSecond(rate),
+            Metric::BytesPerSecond(rate),
             "Those bytes divided by the summed time of the copies on the device.",
         ),
         Evidence::new(
             "copying per step",
-            Figure::Ns(copy_ns / steps),
+            Metric::Ns(copy_ns / steps),
             "Time of the copies on the device, per step.",
         ),
         Evidence::new(
             "host in copy calls per step",
-            Figure::Ns(host_ns / steps),
+            Metric::Ns(host_ns / steps),
             "Time the host spent in the calls that started these copies, per step.",
         ),
     ];
@@ -94,7 +97,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Record again: `stepscope transfers` should list only pinned copies, with little exposed time."
             .to_owned();
     finding.slices = context.shown(uploads.iter().map(|u| u.0));
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }
 

@@ -6,8 +6,8 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use stepscope_model::{Kind, Ns, SliceId, StrId};
 
-use super::words::percent;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use super::text::percent;
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::by_name::ByName;
 use crate::threads::callers::at_or_under;
 
@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         default: 16.0,
         text: "iterations of such a loop in a row",
     }],
+    trials: &[],
     check,
 };
 
@@ -74,11 +75,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "iterations per step",
-            Figure::Count((turns / steps) as u64),
+            Metric::Count((turns / steps) as u64),
             "How often the same one to four in-place operators follow each other on the main thread, at least \
              parameter_loop.min_turns times in a row and outside of an optimizer, per step.",
         ),
-        Evidence::new("one iteration", Figure::Text(names.join(" → ")), "The operators of one iteration."),
+        Evidence::new("one iteration", Metric::Text(names.join(" → ")), "The operators of one iteration."),
     ];
     finding.why = "Each operator costs the host some microseconds and launches a kernel of its own, however small the tensor is."
         .to_owned();
@@ -101,7 +102,7 @@ fn loops(context: &Context<'_>) -> Vec<Loop> {
     let Some(main) = context.host().main() else { return Vec::new() };
     let mut is_optimizer = ByName::new(trace, |name| name.starts_with("Optimizer."));
     let in_optimizer = at_or_under(trace, context.tree(), |id| is_optimizer.get(slices.name(id)));
-    let mut counted = ByName::new(trace, |name| is_in_place(name) || ELEMENTWISE.contains(&name));
+    let mut counted = ByName::new(trace, |name| is_in_place(name) || ELEMENTWISE_OPS.contains(&name));
     let is_op = |id: SliceId| slices.kind(id) == Kind::HostOp;
     let outermost = slices.of_lane(main).filter(|&id| is_op(id) && context.callers().op(id).is_none());
     let least = (context.limit("parameter_loop.min_turns") as usize).max(2);
@@ -122,7 +123,7 @@ fn loops(context: &Context<'_>) -> Vec<Loop> {
 }
 
 /// Operators that compute what such a loop then stores.
-const ELEMENTWISE: [&str; 12] = [
+const ELEMENTWISE_OPS: [&str; 12] = [
     "aten::mul",
     "aten::add",
     "aten::sub",

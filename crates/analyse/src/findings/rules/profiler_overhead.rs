@@ -2,9 +2,11 @@
 
 use stepscope_model::{Kind, Ns};
 
-use super::words::time;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
-use crate::replay::recording::{MEASURED, PER_ALLOCATION, PER_CALL, PER_OPERATOR, PER_PYTHON_CALL, PER_SHAPE};
+use super::text::time;
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::replay::recording::{
+    MEASURED_CALL_COST, PER_ALLOCATION_NS, PER_CALL_NS, PER_OPERATOR_NS, PER_PYTHON_CALL_NS, PER_SHAPE_NS,
+};
 use crate::scope::intervals::Collector;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,20 +18,28 @@ pub(super) const RULE: Rule = Rule {
         default: 0.1,
         text: "share of the step that recording stacks, shapes and memory is estimated to take",
     }],
+    trials: &[],
     check,
 };
 
 impl Events {
-    /// The share of the cost of recording that stacks, shapes and memory have.
-    fn optional_share(&self, shapes: bool) -> f64 {
+    /// What stacks, shapes and memory cost on a usual host.
+    fn optional_ns(&self, shapes: bool) -> f64 {
         let with_shapes = if shapes { self.operators } else { 0 };
-        let optional = self.python as f64 * PER_PYTHON_CALL
-            + self.memory as f64 * PER_ALLOCATION
-            + with_shapes as f64 * PER_SHAPE;
-        let basic = self.operators as f64 * PER_OPERATOR + self.calls as f64 * PER_CALL;
-        optional / (optional + basic).max(1.0)
+        self.python as f64 * PER_PYTHON_CALL_NS
+            + self.memory as f64 * PER_ALLOCATION_NS
+            + with_shapes as f64 * PER_SHAPE_NS
+    }
+
+    /// What all events cost on a usual host.
+    fn all_ns(&self, shapes: bool) -> f64 {
+        self.optional_ns(shapes) + self.operators as f64 * PER_OPERATOR_NS + self.calls as f64 * PER_CALL_NS
     }
 }
+
+/// Where recorded steps take longer than those before them by so many times what their events cost, something else made
+/// the difference: larger inputs, or a machine with more to do.
+const MOST_FOR_EVENTS: f64 = 5.0;
 
 /// Host events of the steps.
 #[derive(Default)]
@@ -43,7 +53,7 @@ struct Events {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let options = &context.trace().meta().options;
     // Who recorded every call on purpose is told beside the step's time what that costs: there is nothing to switch off.
-    if context.trace().meta().extra(MEASURED).is_some() {
+    if context.trace().meta().extra(MEASURED_CALL_COST).is_some() {
         return Vec::new();
     }
     let events = events(context);
@@ -51,8 +61,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let pauses = context.per_step(pauses(context));
     let visible = (context.step_ns() - context.unprofiled().step_ns).max(0).saturating_add(pauses);
     let share = visible as f64 / context.step_ns().max(1) as f64;
+    let cost_ns = context.recording().slowness * events.all_ns(shapes);
+    let recorded_ns = (visible - pauses) as f64 * context.steps().steps.len() as f64;
+    if recorded_ns > MOST_FOR_EVENTS * cost_ns {
+        return Vec::new();
+    }
     // What every recording pays is said beside the step's time; a finding is about what can be switched off.
-    if share * events.optional_share(shapes) < context.limit("profiler_overhead.min_share") {
+    if share * events.optional_ns(shapes) / events.all_ns(shapes).max(1.0)
+        < context.limit("profiler_overhead.min_share")
+    {
         return Vec::new();
     }
     let mut finding = context.remark(RULE.name);
@@ -63,7 +80,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         time(visible),
         share * 100.0
     );
-    let per_step = |count: u64| Figure::Count(count / context.steps().steps.len().max(1) as u64);
+    let per_step = |count: u64| Metric::Count(count / context.steps().steps.len().max(1) as u64);
     finding.evidence = vec![
         Evidence::new(
             "operators and calls per step",
@@ -83,7 +100,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         ),
         Evidence::new(
             "this host's cost per event",
-            Figure::Number(context.recording().slowness),
+            Metric::Number(context.recording().slowness),
             "How many times as long this host takes to record an event as the hosts that the costs were fitted to, judged by \
              operators that do nothing (aten::view and the like).",
         ),
@@ -91,7 +108,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if pauses > 0 {
         finding.evidence.push(Evidence::new(
             "pauses of the profiler per step",
-            Figure::Ns(pauses),
+            Metric::Ns(pauses),
             "Time the profiler itself reports for its buffers, inside the steps.",
         ));
     }
@@ -107,17 +124,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         if on.is_empty() { "the profiler".to_owned() } else { on.join(", ") }
     );
     finding.fix = match on.is_empty() {
-        true => "Nothing more can be switched off: trust the step time without the profiler, and time the loop without it.",
-        false => {
-            "To judge times, record again without with_stack, profile_memory and record_shapes. Use this profile to find lines, \
-             shapes and memory."
+        true => {
+            "Nothing more can be switched off: trust the step time without the profiler, and time the loop without it.".to_owned()
         }
-    }
-    .to_owned();
-    finding.code = (!on.is_empty()).then(|| {
-        "with torch.profiler.profile(schedule=schedule) as prof:  # no stacks, shapes, memory\n    ..."
-            .to_owned()
-    });
+        false => format!(
+            "To judge times, record again without {}. Use this profile to find lines, shapes and memory.",
+            on.join(", ")
+        ),
+    };
+    finding.code = (!on.is_empty()).then(|| context.recorder().lightly());
     finding.verify =
         "Time the loop without the profiler and compare it with the steps of both profiles.".to_owned();
     vec![finding]

@@ -2,8 +2,8 @@
 
 use stepscope_model::Ns;
 
-use super::words::percent;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use super::text::percent;
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::run::Phase;
 
 pub(super) const RULE: Rule = Rule {
@@ -21,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of the device's memory in use above which recomputation is taken to be needed",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -35,7 +36,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let (mut work, mut all) = (Vec::new(), Ns::ZERO);
     for id in context.device_work() {
         all += slices.dur(id);
-        if phases.of(trace, context.host(), id) == Phase::Recompute {
+        if phases.phase_of(trace, context.host(), id) == Phase::Recompute {
             work.push(id);
             edit.device_length(id, 0);
         }
@@ -57,20 +58,20 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "recomputed per step",
-            Figure::Ns(context.per_step(ns.0)),
+            Metric::Ns(context.per_step(ns.0)),
             "Device time of work launched by forward operators that ran under a node of the backward pass, divided by the \
              number of steps.",
         ),
         Evidence::new(
             "of the device work",
-            Figure::Share(share),
+            Metric::Share(share),
             "The same as a share of the device time of all kernels, copies and memsets of the steps.",
         ),
     ];
     if let Some(used) = used {
         finding.evidence.push(Evidence::new(
             "memory in use",
-            Figure::Share(used),
+            Metric::Share(used),
             "The most memory allocated at a time, as a share of the device's memory.",
         ));
     }

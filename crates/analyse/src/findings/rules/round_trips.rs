@@ -7,7 +7,9 @@ use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Kind, LaneId, Ns, Order, SliceId, Trace};
 
 use crate::causes::transfers::bytes;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+};
 use crate::names::copies::{Direction, copy_name};
 use crate::scope::intervals::Intervals;
 use crate::threads::activity::Activity;
@@ -24,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
         },
         Threshold { name: "round_trips.min_per_step", default: 0.5, text: "round trips per step, on average" },
     ],
+    trials: &[],
     check,
 };
 
@@ -124,17 +127,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "round trips per step",
-            Figure::Number(each),
+            Metric::Number(each),
             "Copies to the host that a copy of as many bytes to the device follows within the step. Equal size is a heuristic for the same tensor.",
         ),
         Evidence::new(
             "bytes per step, both ways",
-            Figure::Bytes(moved / steps as i64),
+            Metric::Bytes(moved / steps as i64),
             "Bytes of these copies, per step.",
         ),
         Evidence::new(
             "copying per step",
-            Figure::Ns(ns / steps as i64),
+            Metric::Ns(ns / steps as i64),
             "Time of these copies on the device, per step.",
         ),
     ];
@@ -152,12 +155,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.source = trips.first().and_then(|t| context.source(trace.links().launch(t.0)?));
     finding.verify = "Record again: `stepscope transfers` should show fewer copies to the host.".to_owned();
     finding.slices = context.shown(copies());
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }
 
 /// How many operators that only copy stand inside each other at most; in PyTorch three.
-const COPYING_DEPTH: usize = 16;
+const MAX_COPYING_DEPTH: usize = 16;
 
 /// The outermost operator that only copies, or the call itself.
 fn copying_op(trace: &Trace, context: &Context<'_>, call: SliceId) -> SliceId {
@@ -165,7 +168,7 @@ fn copying_op(trace: &Trace, context: &Context<'_>, call: SliceId) -> SliceId {
         matches!(name, "aten::to" | "aten::_to_copy" | "aten::copy_" | "aten::cpu")
             || name.contains("ToCopyBackward")
     };
-    let above = context.tree().ancestors(call).take(COPYING_DEPTH).take_while(|&op| copies(trace.name(op)));
+    let above = context.tree().ancestors(call).take(MAX_COPYING_DEPTH).take_while(|&op| copies(trace.name(op)));
     above.last().unwrap_or(call)
 }
 

@@ -5,9 +5,9 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, Ns, Order, StrId};
 
 use super::matrix::{good_ns, scale};
-use super::words::percent;
+use super::text::percent;
 use crate::causes::cause::Cause;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Precision};
 
@@ -27,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
         },
         Threshold { name: "slow_kernels.min_us", default: 20.0, text: "µs of device time per call" },
     ],
+    trials: &["cudnn-benchmark", "compile"],
     check,
 };
 
@@ -99,7 +100,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 row.calls / steps as u64,
                 percent(row.ideal_ns / row.device_ns.max(1) as f64)
             ),
-            Figure::Ns(((row.device_ns as f64 - row.good_ns) as i64) / steps),
+            Metric::Ns(((row.device_ns as f64 - row.good_ns) as i64) / steps),
             "Device time per step above what a well-made kernel would take: the thresholds assume.… say what such kernels \
              reach.",
         ));

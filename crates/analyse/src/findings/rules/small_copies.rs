@@ -3,7 +3,7 @@
 use stepscope_model::{Kind, SliceId};
 
 use crate::causes::transfers::bytes;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
             text: "the largest copy that is small, in bytes",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -65,12 +66,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "small copies per step",
-            Figure::Number(each),
+            Metric::Number(each),
             "Copies of at most small_copies.max_bytes from pageable memory to the device, per step.",
         ),
         Evidence::new(
             "bytes per step",
-            Figure::Bytes(moved / steps as i64),
+            Metric::Bytes(moved / steps as i64),
             "Bytes of these copies, per step.",
         ),
     ];

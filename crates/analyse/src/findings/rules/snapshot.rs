@@ -25,7 +25,7 @@ fn device(number: i64) -> String {
     if number == Snapshot::HOST { "Pinned host memory".to_owned() } else { format!("GPU {number}") }
 }
 
-/// A size for a figure.
+/// A size for a number.
 fn bytes(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

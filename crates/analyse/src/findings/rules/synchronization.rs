@@ -5,7 +5,9 @@ use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Ns, Order, SliceId, StrId};
 
 use crate::causes::waits::{Wait, WaitKind};
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Shown, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+};
 use crate::names::copies::{Direction, copy_name};
 
 pub(super) const RULE: Rule = Rule {
@@ -24,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
             text: "the same for JAX and TensorFlow, which hand over whole steps ahead: one wait per step stops that",
         },
     ],
+    trials: &["no-synchronize"],
     check,
 };
 
@@ -81,12 +84,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "waits per step",
-            Figure::Number(per_step),
+            Metric::Number(per_step),
             "Calls inside the steps that wait for a device, per step.",
         ),
         Evidence::new(
             "waiting per step",
-            Figure::Ns(waited / steps as i64),
+            Metric::Ns(waited / steps as i64),
             "Time from the start of such a call to the end of the device work it waited for, per step.",
         ),
     ];
@@ -96,7 +99,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 0 => format!("{} ({count} in total)", name(*op)),
                 each => format!("{} ({each} per step)", name(*op)),
             },
-            Figure::Ns(ns / steps as i64),
+            Metric::Ns(ns / steps as i64),
             "Waiting time per step in this operator or range.",
         ));
     }
@@ -131,7 +134,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                       torch.cuda.set_sync_debug_mode(\"warn\"), PyTorch names each line that still waits."
         .to_owned();
     finding.slices = context.shown(avoidable.iter().map(|w| w.call));
-    finding.range_ns = finding.slices.first().map(Shown::range_ns);
+    finding.range_ns = finding.slices.first().map(ShownSlice::range_ns);
     vec![finding]
 }
 
@@ -147,14 +150,14 @@ fn is_avoidable(context: &Context<'_>, wait: &Wait) -> bool {
             let asked = context.asked_for(wait.call);
             let fetches = asked.is_some_and(|op| reads_a_value(trace.name(op)));
             // The call behind a pageable upload belongs to the upload, and one that found nothing to wait for is free.
-            let waited = wait.until.is_some() || trace.slices().dur(wait.call) >= NOTICEABLE;
+            let waited = wait.until.is_some() || trace.slices().dur(wait.call) >= MIN_WAIT;
             fetches || (waited && way != Some(Direction::HostToDevice))
         }
     }
 }
 
 /// A synchronizing call that has nothing to wait for takes less.
-const NOTICEABLE: Ns = Ns(20_000);
+const MIN_WAIT: Ns = Ns(20_000);
 
 /// Operators whose only purpose is to bring a value to the host.
 fn reads_a_value(op: &str) -> bool {

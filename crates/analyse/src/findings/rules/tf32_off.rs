@@ -2,7 +2,7 @@
 
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, device_time, example, named, time};
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::roofline::{Family, OpCost, Pipe, Precision};
 use stepscope_model::Order;
 
@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
         default: 0.05,
         text: "share of the device time that is such work",
     }],
+    trials: &["tf32"],
     check,
 };
 
@@ -58,19 +59,19 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     );
     finding.evidence = vec![Evidence::new(
         "fp32 without tensor cores",
-        Figure::Share(share),
+        Metric::Share(share),
         "Device time of fp32 matrix products and convolutions whose kernels do not use tensor cores, divided by all device time.",
     )];
     if ops.is_empty() {
         finding.evidence.push(example(context, &by_name));
     } else {
-        let mostly = Figure::Text(names(context, &ops, 3));
+        let mostly = Metric::Text(names(context, &ops, 3));
         finding.evidence.push(Evidence::new("mostly", mostly, "The operators with most of that time."));
     }
     if let Some(kernel) = kernels(context, &ops).into_iter().max_by_key(|&k| context.trace().slices().dur(k)) {
         finding.evidence.push(Evidence::new(
             "for example",
-            Figure::Text(context.trace().name(kernel).to_owned()),
+            Metric::Text(context.trace().name(kernel).to_owned()),
             "The longest of these kernels.",
         ));
     }

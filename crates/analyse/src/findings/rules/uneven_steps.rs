@@ -5,10 +5,10 @@ use hashbrown::HashMap;
 use stepscope_model::{Ns, SliceId};
 
 use super::autotune;
-use super::words::time;
+use super::text::time;
 use super::xla;
 use crate::causes::cause::{ByCause, CAUSES, Cause};
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Severity, Threshold};
 use crate::run::Saving;
 use crate::steps::Step;
 use crate::threads::activity::Activity;
@@ -34,6 +34,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of a slow step's excess in compilation or loading that leaves the step to the rule compilation",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -72,14 +73,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let account = ByStep::new(context);
     let excess = slow.iter().map(|&i| Ns(lengths[i] - usual)).sum::<Ns>().0;
+    // Steps that were as uneven before, without the profiler, are the program's; others are the recording's.
+    let most = context.bare_unevenness_ns().unwrap_or(i64::MAX);
     let saves = Saving {
         recorded_ns: excess / lengths.len() as i64,
-        unprofiled_ns: {
+        unprofiled_ns: most.min({
             let steps = context.without_recording().steps;
             let length = |i: usize| steps.get(whole[i].0).map_or(Ns(lengths[i]), |step| Ns(step.replayed_ns));
             let excess: Ns = slow.iter().map(|&i| (length(i) - length(usual_at)).max(Ns::ZERO)).sum();
             excess.0 / lengths.len() as i64
-        },
+        }),
     };
     let Some(mut finding) = context.costing(RULE.name, saves, Estimate::UpperBound) else {
         return Vec::new();
@@ -117,8 +120,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         }
         Pattern::Some(n) => format!("{n} steps take {times:.1} times as long as the usual one{reason}"),
     };
-    // Whatever else runs on a machine makes programs uneven that compute on its processors.
-    let shared = context.trace().meta().framework.is_some() && context.device_work().next().is_none();
+    // Whatever else runs on a machine makes programs uneven that compute on its processors, but not at equal distances.
+    let regular = matches!(pattern, Pattern::Every(_)) && context.trace().meta().framework.is_none();
+    let shared = !regular && context.device_work().next().is_none();
     if shared || matches!(pattern, Pattern::First(_)) {
         // A long run pays this once: it distorts the profile more than it costs the run.
         finding.severity = finding.severity.min(Severity::Low);
@@ -138,13 +142,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "slow steps",
-            Figure::Text(numbers.join(", ")),
+            Metric::Text(numbers.join(", ")),
             "Numbers of the steps longer than uneven_steps.factor times the usual one, the first eight.",
         ),
-        Evidence::new("usual step", Figure::Ns(usual), "The lower median of the whole steps' wall times."),
+        Evidence::new("usual step", Metric::Ns(usual), "The lower median of the whole steps' wall times."),
         Evidence::new(
             "excess of a slow step",
-            Figure::Ns(excess / slow.len() as i64),
+            Metric::Ns(excess / slow.len() as i64),
             "Mean wall time of the slow steps minus the usual step.",
         ),
     ];
@@ -152,14 +156,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let words = cause.map_or("nothing in particular", bare);
         finding.evidence.push(Evidence::new(
             format!("step {}, mostly more of", whole[i].1.step),
-            Figure::Text(words.to_owned()),
+            Metric::Text(words.to_owned()),
             "The cause with the most time in this step beyond its time in the usual step, on the busiest device.",
         ));
     }
     for (cause, ns) in changes.iter().take(3) {
         finding.evidence.push(Evidence::new(
             format!("more of: {}", bare(*cause)),
-            Figure::Ns(*ns),
+            Metric::Ns(*ns),
             "Mean time of this cause in the slow steps minus its time in the usual step, on the busiest device.",
         ));
     }
@@ -167,10 +171,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if launched != whole[usual_at].1.device_slices {
         finding.evidence.push(Evidence::new(
             format!("device work launched (usual step: {})", whole[usual_at].1.device_slices),
-            Figure::Count(launched),
+            Metric::Count(launched),
             "Kernels, copies and memsets launched in a slow step, on average.",
         ));
     }
+    let later = context.recorder().later();
     let advice = match context.trace().meta().framework {
         _ if !alike => (
             "These steps are slow for different reasons.",
@@ -178,7 +183,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             None,
         ),
         Some(_) => xla::uneven(cause, matches!(pattern, Pattern::First(_))),
-        None => advice(cause, pattern),
+        None => advice(cause, pattern, &later),
     };
     finding.why = advice.0.to_owned();
     finding.fix = advice.1.to_owned();
@@ -273,9 +278,10 @@ fn bare(cause: Cause) -> &'static str {
     cause.label().strip_prefix("idle: ").unwrap_or(cause.label())
 }
 
-type Advice = (&'static str, &'static str, Option<&'static str>);
+type Advice<'a> = (&'static str, &'static str, Option<&'a str>);
 
-fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
+/// Why, what to do, and the code for it; `later` records later steps.
+fn advice(cause: Option<Cause>, pattern: Pattern, later: &str) -> Advice<'_> {
     match cause {
         Some(Cause::Host(Activity::GarbageCollection)) => (
             "Python's garbage collector goes through all objects of the program while the device has nothing to do.",
@@ -290,7 +296,7 @@ fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
             "More workers and a deeper queue even out slow batches; persistent workers avoid the pause at the start of each \
              epoch. If every k-th step is slow, k is often the number of workers: all of them together are too slow.",
             Some(
-                "loader = DataLoader(dataset, ..., num_workers=16, prefetch_factor=4,\n\
+                "loader = DataLoader(dataset, ..., num_workers=min(16, os.cpu_count()), prefetch_factor=4,\n\
                  \x20                   persistent_workers=True, pin_memory=True)",
             ),
         ),
@@ -315,11 +321,11 @@ fn advice(cause: Option<Cause>, pattern: Pattern) -> Advice {
             "The first recorded steps are still warming up: caches fill, code is loaded, the profiler starts. A long run pays \
              that once; here it raises the averages.",
             "Skip more steps before recording, and judge by the later steps of this profile.",
-            Some("schedule = torch.profiler.schedule(wait=5, warmup=3, active=5)"),
+            Some(later),
         ),
         _ => (
-            "In these steps the host did something extra while the device waited: logging, a checkpoint, evaluation, or \
-             another program took the processor.",
+            "In these steps the host did something extra, such as logging, a checkpoint or an evaluation, or another program took \
+             the processor.",
             "Look at what the host does in the slow step (with_stack=True shows the lines). Do such work less often, or in \
              another thread or process (asynchronous checkpoints, a queue for logs).",
             None,
@@ -345,10 +351,10 @@ fn varied(context: &Context<'_>, lengths: &[i64]) -> Option<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "variation",
-            Figure::Share(variation),
+            Metric::Share(variation),
             "Standard deviation of the whole steps' wall times divided by their mean, without steps that compile.",
         ),
-        Evidence::new("steps", Figure::Count(lengths.len() as u64), "Number of steps compared."),
+        Evidence::new("steps", Metric::Count(lengths.len() as u64), "Number of steps compared."),
     ];
     finding.why =
         "No single step is slow, but step times vary. Batches of different sizes cause that, and so does a host \

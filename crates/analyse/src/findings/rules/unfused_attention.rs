@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::matrix::{kernels, total};
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Pipe};
 use stepscope_model::{Input, Ns, SliceId};
@@ -24,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of the device time in work on the scores",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -102,12 +103,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "work on the scores",
-            Figure::Share(share),
+            Metric::Share(share),
             "Device time of softmax, scaling, masking and copies on tensors as large as the scores, divided by all device time.",
         ),
         Evidence::new(
             "products per step",
-            Figure::Count((products.len() / context.steps().steps.len().max(1)) as u64),
+            Metric::Count((products.len() / context.steps().steps.len().max(1)) as u64),
             "Matrix products that compute or use the scores, per step.",
         ),
     ];
@@ -215,12 +216,12 @@ fn by_name(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "work on the scores",
-            Figure::Share(share),
+            Metric::Share(share),
             "Device time of softmax and what runs between it and the products before and after, divided by all device time.",
         ),
         Evidence::new(
             "products per step",
-            Figure::Count((products / context.steps().steps.len().max(1)) as u64),
+            Metric::Count((products / context.steps().steps.len().max(1)) as u64),
             "Batched matrix products before and after such a softmax, per step.",
         ),
     ];

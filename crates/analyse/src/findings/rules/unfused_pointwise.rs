@@ -6,7 +6,7 @@
 
 use stepscope_model::{Kind, Ns, Order, SliceId};
 
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::by_name::ByName;
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::run::Run;
@@ -33,6 +33,7 @@ pub(super) const RULE: Rule = Rule {
             text: "µs of a kernel of a chain: shorter ones move too little to matter",
         },
     ],
+    trials: &["compile", "compile-graphs"],
     check,
 };
 
@@ -43,8 +44,7 @@ const BUILT_IN_SHARE: f64 = 0.35;
 
 /// What a kernel is to a chain.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Link {
-    /// Part of it.
+enum ChainLink {
     Arithmetic,
     /// A copy: part of it, but no reason for one.
     Move,
@@ -128,16 +128,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "in such chains per step",
-            Figure::Ns(ns / steps as i64),
+            Metric::Ns(ns / steps as i64),
             "Device time of elementwise kernels, reductions and copies that follow each other on a stream, at least three \
              in a row of 5 µs or more, divided by the number of steps.",
         ),
         Evidence::new(
             "chains per step",
-            Figure::Count((chains.len() / steps) as u64),
+            Metric::Count((chains.len() / steps) as u64),
             "Number of such chains, divided by the number of steps.",
         ),
-        Evidence::new("the costliest", Figure::Text(in_order(&shown.names())), "Its operators in order."),
+        Evidence::new("the costliest", Metric::Text(in_order(&shown.names())), "Its operators in order."),
     ];
     finding.why = "Each operator reads its input from memory and writes its result back; the arithmetic in between costs \
                    almost nothing. A chain of n operators moves the tensor n times where once would do."
@@ -185,7 +185,7 @@ fn in_order(names: &[&str]) -> String {
 }
 
 /// What people write by hand.
-struct Known {
+struct HandWrittenPattern {
     title: &'static str,
     /// Whether the framework has a function for it.
     built_in: bool,
@@ -193,19 +193,19 @@ struct Known {
     code: &'static str,
 }
 
-const GELU: Known = Known {
+const GELU: HandWrittenPattern = HandWrittenPattern {
     title: "a hand-written GELU",
     built_in: true,
     fix: "Use the framework's own GELU, which is one kernel forward and one backward.",
     code: "y = torch.nn.functional.gelu(x, approximate=\"tanh\")",
 };
-const SILU: Known = Known {
+const SILU: HandWrittenPattern = HandWrittenPattern {
     title: "a hand-written SiLU",
     built_in: true,
     fix: "Use the framework's own SiLU, which is one kernel forward and one backward.",
     code: "y = torch.nn.functional.silu(x)",
 };
-const NORM: Known = Known {
+const NORM: HandWrittenPattern = HandWrittenPattern {
     title: "a normalization written by hand",
     built_in: true,
     fix: "Use the framework's own normalization, which is one kernel forward, or let torch.compile fuse yours.",
@@ -213,7 +213,7 @@ const NORM: Known = Known {
            # with a mean to subtract:\n\
            y = torch.nn.functional.layer_norm(x, (x.shape[-1],), weight, bias, eps)",
 };
-const ROTARY: Known = Known {
+const ROTARY: HandWrittenPattern = HandWrittenPattern {
     title: "a rotary embedding in separate kernels",
     built_in: false,
     fix: "Let torch.compile fuse the rotation, or use a kernel made for it (flash-attn's or Liger's rotary embedding).",
@@ -221,7 +221,7 @@ const ROTARY: Known = Known {
 };
 
 /// What a chain of operators probably is: a heuristic over their names.
-fn what(names: &[&str]) -> Option<&'static Known> {
+fn what(names: &[&str]) -> Option<&'static HandWrittenPattern> {
     let has = |op: &str| names.iter().any(|n| n.trim_end_matches('_') == op);
     let squares = has("pow") || has("square") || has("var") || has("var_mean");
     if has("rsqrt") && (has("mean") || has("var") || has("var_mean")) && (squares || has("mul")) {
@@ -260,23 +260,23 @@ fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
     for id in context.device_work() {
         let op = context.op_of(id).filter(|op| !in_optimizer[op.index()]);
         let link = match slices.kind(id) {
-            Kind::Memset => Link::Small,
-            _ if op.is_none() => Link::End,
+            Kind::Memset => ChainLink::Small,
+            _ if op.is_none() => ChainLink::End,
             _ => match links.get(slices.name(id)) {
-                Link::Arithmetic | Link::Move if slices.dur(id) < short => Link::Small,
+                ChainLink::Arithmetic | ChainLink::Move if slices.dur(id) < short => ChainLink::Small,
                 link => link,
             },
         };
-        if lane != Some(slices.lane(id)) || link == Link::End {
+        if lane != Some(slices.lane(id)) || link == ChainLink::End {
             close(&mut current, &mut ops, &mut arithmetic);
         }
         lane = Some(slices.lane(id));
-        if link != Link::End && slices.kind(id) != Kind::Memset {
+        if link != ChainLink::End && slices.kind(id) != Kind::Memset {
             ops.extend(op);
         }
-        if let (Link::Arithmetic | Link::Move, Some(op)) = (link, op) {
+        if let (ChainLink::Arithmetic | ChainLink::Move, Some(op)) = (link, op) {
             current.push((id, op));
-            arithmetic += usize::from(link == Link::Arithmetic);
+            arithmetic += usize::from(link == ChainLink::Arithmetic);
         }
     }
     close(&mut current, &mut ops, &mut arithmetic);
@@ -284,19 +284,19 @@ fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
 }
 
 /// Kernels and copies that only move data.
-const MOVES: [&str; 4] = ["CatArrayBatchedCopy", "Memcpy DtoD", "_copy_kernel", "FillFunctor"];
+const MOVING_KERNELS: [&str; 4] = ["CatArrayBatchedCopy", "Memcpy DtoD", "_copy_kernel", "FillFunctor"];
 
 /// What a kernel of this name is to a chain.
-fn link(name: &str) -> Link {
+fn link(name: &str) -> ChainLink {
     // What a compiler made is fused as far as it goes; lists of tensors are optimizers'.
     if name.starts_with("triton_") || name.contains("multi_tensor_apply") {
-        Link::End
-    } else if MOVES.iter().any(|word| name.contains(word)) {
-        Link::Move
+        ChainLink::End
+    } else if MOVING_KERNELS.iter().any(|word| name.contains(word)) {
+        ChainLink::Move
     } else if kernel_family(name) == KernelFamily::Elementwise || name.contains("reduce_kernel<") {
-        Link::Arithmetic
+        ChainLink::Arithmetic
     } else {
-        Link::End
+        ChainLink::End
     }
 }
 

@@ -1,7 +1,8 @@
 //! The recording is too short, too early or without steps.
 
-use super::words::{RECORD_WARM, steps, time};
-use crate::findings::{Context, Evidence, Figure, Finding, Rule, Threshold};
+use super::text::{steps, time};
+use crate::findings::{Context, Evidence, Finding, Metric, Recorder, Rule, Threshold};
+use crate::steps::Partial;
 
 pub(super) const RULE: Rule = Rule {
     name: "unrepresentative",
@@ -15,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
             text: "share of the first step in compilation or loading that shows a lack of warm-up",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -30,12 +32,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         reasons.push("no steps are marked".to_owned());
         evidence.push(Evidence::new(
             "steps",
-            Figure::Count(0),
+            Metric::Count(0),
             "Host ranges named ProfilerStep#N, which prof.step() records.",
         ));
     } else {
-        let partial = all.iter().filter(|s| s.partial).count();
-        let whole = all.len() - partial;
+        let whole = all.iter().filter(|s| !s.partial).count();
+        let partial = all.iter().filter(|s| s.partial && s.partial_reason != Some(Partial::Pause)).count();
         if (whole as f64) < context.limit("unrepresentative.min_steps") {
             reasons.push(match whole {
                 0 => "no step recorded whole".to_owned(),
@@ -47,15 +49,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         }
         evidence.push(Evidence::new(
             "whole steps",
-            Figure::Count(whole as u64),
+            Metric::Count(whole as u64),
             "Steps whose device work seems to be complete.",
         ));
         evidence.push(Evidence::new(
             "cut steps",
-            Figure::Count(partial as u64),
+            Metric::Count(partial as u64),
             "Steps at the end that launched no device work, or less than 80% as much as the step before.",
         ));
-        if first.step == 0 {
+        if first.step == 0 && context.steps().found.is_none() {
             reasons.push("the very first step of the run is recorded".to_owned());
         }
     }
@@ -69,7 +71,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         reasons.push(format!("{within} compiles or loads code for {}", time(warm_up)));
         evidence.push(Evidence::new(
             "warm-up",
-            Figure::Share(share),
+            Metric::Share(share),
             "Share of the first step in compilation or in loading code onto the device.",
         ));
     }
@@ -83,12 +85,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Times vary from step to step, and the first steps of a run or of a recording are slower than the rest. Averages \
                    over few, early or cut steps can mislead."
             .to_owned();
-    finding.fix = "Skip a few steps, warm up the profiler, record at least five whole steps, and call prof.step() at the end of \
-                   each."
-        .to_owned();
-    finding.code = Some(RECORD_WARM.to_owned());
+    // Where `stepscope run` has found no iterations, it will not find them in a second run either.
+    let recorder = match context.recorder() {
+        Recorder::Run { .. } if context.steps().synthetic => Recorder::Profile,
+        recorder => recorder,
+    };
+    finding.fix = recorder.whole_steps().to_owned();
+    finding.code = Some(recorder.after_warm_up());
     finding.verify =
-        "`stepscope steps` should list five or more steps of about the same length, none of them partial."
+        "`stepscope steps` should list five or more steps of about the same length, none of them left out."
             .to_owned();
     finding.range_ns = Some((first.start_ns, first.end_ns));
     vec![finding]

@@ -10,7 +10,7 @@ use crate::threads::activity::Activity;
 pub(super) use input::input;
 
 /// Rules that have something to say about these programs. All others look for what PyTorch does and name its remedies.
-pub(in super::super) const RULES: [&str; 13] = [
+pub(in super::super) const RULES: [&str; 14] = [
     "communication_exposed",
     "compilation",
     "data_loading",
@@ -21,15 +21,16 @@ pub(in super::super) const RULES: [&str; 13] = [
     "host_stalls",
     "launch_bound",
     "mixed_precision",
+    "start_up",
     "synchronization",
     "tf32_off",
     "uneven_steps",
 ];
 
 /// What to do about a finding in a program of JAX or TensorFlow. Rules with more to look at than words do it themselves.
-pub(in super::super) fn say(context: &Context<'_>, finding: &mut Finding) {
+pub(in super::super) fn reword(context: &Context<'_>, finding: &mut Finding) {
     let Some(framework) = &context.trace().meta().framework else { return };
-    let Some(words) = words(finding.rule, framework.name == "TensorFlow") else { return };
+    let Some(words) = advice(finding.rule, framework.name == "TensorFlow") else { return };
     finding.why = words.why.to_owned();
     finding.fix = words.fix.to_owned();
     finding.code = (!words.code.is_empty()).then(|| words.code.to_owned());
@@ -51,17 +52,17 @@ pub(in super::super) fn say(context: &Context<'_>, finding: &mut Finding) {
     }
 }
 
-struct Words {
+struct Advice {
     why: &'static str,
     fix: &'static str,
     code: &'static str,
     verify: &'static str,
 }
 
-fn words(rule: &str, tensorflow: bool) -> Option<Words> {
+fn advice(rule: &str, tensorflow: bool) -> Option<Advice> {
     let choose = |of_tensorflow, of_jax| if tensorflow { of_tensorflow } else { of_jax };
     Some(match rule {
-        "communication_exposed" => Words {
+        "communication_exposed" => Advice {
             why: "Arrays travel between devices, and the device has nothing to compute until they arrive. Some of this time \
                   may be waiting for a device that is late.",
             fix: "Let XLA start collectives early and compute meanwhile, give each device more work per collective (a larger \
@@ -74,7 +75,7 @@ fn words(rule: &str, tensorflow: bool) -> Option<Words> {
             ),
             verify: "Record again: communication in `stepscope account` should shrink.",
         },
-        "exposed_copies" => Words {
+        "exposed_copies" => Advice {
             why: "Arrays of the host go to the device when the step needs them: threads of the runtime first put them into \
                   memory that the device can read, then they are copied. Meanwhile the device computes nothing, although it \
                   can copy and compute at the same time.",
@@ -83,15 +84,15 @@ fn words(rule: &str, tensorflow: bool) -> Option<Words> {
             code: choose(TF_PREFETCH_TO_DEVICE, JAX_PREFETCH),
             verify: "Record again: `stepscope transfers` should show most of the copy time hidden.",
         },
-        "host_stalls" => Words {
+        "host_stalls" => Advice {
             why: "Between two steps the program does something long of its own in Python, and the device has nothing to do \
                   until it is done.",
             fix: "If it prepares the next batch, do that on another thread or in other processes while the device computes. \
-                  Otherwise do it less often, or where nobody waits for it.",
+                  Otherwise do it less often, or where nothing waits for it.",
             code: choose(TF_PIPELINE, JAX_PREFETCH),
             verify: "Record again: `stepscope gaps` should no longer list these gaps.",
         },
-        "launch_bound" => Words {
+        "launch_bound" => Advice {
             why: "Each call of a compiled function costs the host time in Python and in the runtime, and each kernel some more. \
                   The device often finishes its work before the next launch arrives, and then waits.",
             fix: "Do more per call: run several steps in one compiled function, give each step a larger batch, and compile what \
@@ -105,7 +106,7 @@ fn words(rule: &str, tensorflow: bool) -> Option<Words> {
             verify: "Record again after warm-up: `stepscope launches` should show a longer queue. The profiler itself slows \
                      launches down, so time the loop without it too.",
         },
-        "mixed_precision" => Words {
+        "mixed_precision" => Advice {
             why: "Tensor cores multiply 16-bit numbers several times faster than 32-bit ones, and half as many bytes move. \
                   Sums stay in 32 bits.",
             fix: "Compute in bfloat16, and keep the weights that the optimizer updates in 32 bits. Check the loss.",
@@ -118,7 +119,7 @@ fn words(rule: &str, tensorflow: bool) -> Option<Words> {
             verify: "Record again: `stepscope roofline` should show bf16 for these products. The estimate assumes that they \
                      reach the share of the peak in assume.matrix_efficiency.",
         },
-        "synchronization" => Words {
+        "synchronization" => Advice {
             why: choose(
                 "Operations are handed to the device and run later. Reading a value (.numpy(), float(), print) stops the host \
                  until the device has caught up, and when it continues, the device has run out of work.",
@@ -140,7 +141,7 @@ fn words(rule: &str, tensorflow: bool) -> Option<Words> {
             ),
             verify: "Record again: `stepscope waits` should list hardly any. The wait at the very end of a loop has to stay.",
         },
-        "tf32_off" => Words {
+        "tf32_off" => Advice {
             why: "Products of 32-bit numbers run in full precision, on the ordinary cores. TF32 rounds the inputs of a product \
                   to 10 bits of mantissa, keeps range and sums in 32 bits, and runs on tensor cores.",
             fix: "Ask for full precision only where it matters: drop precision=\"highest\" and the global setting. bfloat16 \
@@ -152,7 +153,7 @@ fn words(rule: &str, tensorflow: bool) -> Option<Words> {
             ),
             verify: "Record again: `stepscope roofline` should show tf32 for these products.",
         },
-        "double_precision" => Words {
+        "double_precision" => Advice {
             why: "NumPy's default is 64 bits, and arrays made from it keep that where 64 bits are allowed. Twice as many bytes \
                   move, and processors compute half as many such numbers at once, GPUs made for graphics far fewer.",
             fix: "Convert data once where it enters the program. Keep 64 bits only where the last digits matter.",
@@ -197,8 +198,8 @@ pub(super) fn uneven(cause: Option<Cause>, first: bool) -> (&'static str, &'stat
             None,
         ),
         _ => (
-            "In these steps the host did something extra while the device waited: logging, a checkpoint, evaluation, or \
-             another program took the processor.",
+            "In these steps the host did something extra, such as logging, a checkpoint or an evaluation, or another program took \
+             the processor.",
             "Look at what the host does in the slow step. Do such work less often, or on another thread.",
             None,
         ),

@@ -1,7 +1,7 @@
 //! What is kept of a C++ kernel's name: the function, and of its template arguments those that tell.
 
-use super::source::{Name, Part, Range, Source};
-use super::words::{is_integer, is_noise, is_scalar, is_transparent, telling};
+use super::source::{Name, NameSegment, Range, Source};
+use super::vocabulary::{is_integer, is_noise, is_scalar, is_transparent, telling};
 
 /// Deeper template arguments are cut off: nobody reads them, and the stack is finite.
 const MAX_DEPTH: usize = 16;
@@ -38,7 +38,7 @@ pub(super) fn kernel(source: &Source<'_>) -> String {
     };
     let subject = name.subject();
     if is_transparent(subject.name) {
-        let mut picked = Picked::new(source);
+        let mut picked = PickedArguments::new(source);
         picked.arguments_of(&name, Depth::default());
         if !picked.things.is_empty() {
             return picked.things.swap_remove(0);
@@ -57,7 +57,7 @@ pub(super) fn kernel(source: &Source<'_>) -> String {
 /// A function or class, with what tells it from others of its name.
 fn thing(source: &Source<'_>, name: &Name<'_>, depth: Depth) -> String {
     let subject = name.subject();
-    let mut picked = Picked::new(source);
+    let mut picked = PickedArguments::new(source);
     if depth.shown < MAX_SHOWN_DEPTH {
         picked.arguments_of(name, depth);
     }
@@ -74,14 +74,14 @@ fn thing(source: &Source<'_>, name: &Name<'_>, depth: Depth) -> String {
 }
 
 /// A number that is the only template argument: the 4 of `OpaqueType<4>`.
-fn lone_number<'a>(source: &Source<'a>, part: &Part<'a>) -> Option<&'a str> {
+fn lone_number<'a>(source: &Source<'a>, part: &NameSegment<'a>) -> Option<&'a str> {
     let (start, end) = part.template?;
     let number = source.text[start..end].trim_end_matches(['u', 'l']);
     (!number.is_empty() && number.bytes().all(|b| b.is_ascii_digit())).then_some(number)
 }
 
 /// The element type among a lambda's arguments: often the only trace of a kernel's element type.
-fn lambda_scalar<'a>(source: &Source<'a>, part: &Part<'a>) -> Option<&'a str> {
+fn lambda_scalar<'a>(source: &Source<'a>, part: &NameSegment<'a>) -> Option<&'a str> {
     if !part.is_lambda() {
         return None;
     }
@@ -96,7 +96,7 @@ fn lambda_scalar<'a>(source: &Source<'a>, part: &Part<'a>) -> Option<&'a str> {
 }
 
 /// What is worth showing of one list of template arguments.
-struct Picked<'s, 'a> {
+struct PickedArguments<'s, 'a> {
     source: &'s Source<'a>,
     /// The most telling plain type.
     scalar: Option<&'a str>,
@@ -104,7 +104,7 @@ struct Picked<'s, 'a> {
     things: Vec<String>,
 }
 
-impl<'s, 'a> Picked<'s, 'a> {
+impl<'s, 'a> PickedArguments<'s, 'a> {
     fn new(source: &'s Source<'a>) -> Self {
         Self { source, scalar: None, things: Vec::new() }
     }

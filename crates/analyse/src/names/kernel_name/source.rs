@@ -5,13 +5,13 @@ pub(super) type Range = (usize, usize);
 
 /// One `name<template>(params)` between two `::`; the ranges are those inside the brackets.
 #[derive(Clone, Copy)]
-pub(super) struct Part<'a> {
+pub(super) struct NameSegment<'a> {
     pub(super) name: &'a str,
     pub(super) template: Option<Range>,
     pub(super) params: Option<Range>,
 }
 
-impl Part<'_> {
+impl NameSegment<'_> {
     pub(super) fn is_lambda(&self) -> bool {
         ["{lambda", "'lambda", "[lambda"].iter().any(|form| self.name.starts_with(form))
     }
@@ -21,15 +21,14 @@ impl Part<'_> {
     }
 }
 
-/// A qualified name.
 pub(super) struct Name<'a> {
-    pub(super) parts: Vec<Part<'a>>,
+    pub(super) parts: Vec<NameSegment<'a>>,
     /// Which part names the thing: the outermost function around a lambda, else the last real part.
     pub(super) subject: usize,
 }
 
 impl<'a> Name<'a> {
-    fn new(parts: Vec<Part<'a>>) -> Option<Self> {
+    fn new(parts: Vec<NameSegment<'a>>) -> Option<Self> {
         let function = parts.iter().position(|part| part.params.is_some() && !part.is_lambda());
         let subject = match function {
             Some(at) if at > 0 && parts[at].is_operator() => at - 1,
@@ -41,7 +40,7 @@ impl<'a> Name<'a> {
         Some(Self { parts, subject })
     }
 
-    pub(super) fn subject(&self) -> &Part<'a> {
+    pub(super) fn subject(&self) -> &NameSegment<'a> {
         &self.parts[self.subject]
     }
 
@@ -141,7 +140,7 @@ impl<'a> Source<'a> {
         while at <= end {
             if at == end || bytes[at..end].starts_with(b"::") {
                 let name = bare(&self.text[from..name_end.unwrap_or(at)]);
-                parts.push(Part { name, template, params });
+                parts.push(NameSegment { name, template, params });
                 at += 2;
                 (from, name_end, template, params) = (at, None, None, None);
                 continue;

@@ -23,7 +23,7 @@ const CLASSIC_KERNELS: &[&str] = &[
 ];
 
 /// Marks of kernels that do no matrix multiplication on tensor cores, whatever else their name says.
-const NEVER: &[&str] = &[
+const NEVER_TENSOR_CORE: &[&str] = &[
     // Plain fused multiply-add on the CUDA cores, though the library around it is called `xmma`.
     "ffma",
     "gcnasm",
@@ -52,7 +52,7 @@ const NEVER: &[&str] = &[
 const CUTLASS: &str = "tensorop_";
 
 /// Marks that are enough on their own, in lower case.
-const ALWAYS: &[&str] = &[
+const ALWAYS_TENSOR_CORE: &[&str] = &[
     // cuBLAS on Hopper and later, and the instructions of that age in CUTLASS and cuDNN names
     // (`wgmma`, `qgmma`, `MainloopSm90TmaGmmaWarpSpecialized`).
     "nvjet_",
@@ -72,7 +72,7 @@ const ALWAYS: &[&str] = &[
     "sdpa_sm80_flash_fprop",
     "sdpa_sm80_flash_bprop",
     "fmha_v2_flash",
-    // Quantised GEMM.
+    // Quantized GEMM.
     "marlin::marlin",
     "deep_gemm::fp8_gemm",
     "deep_gemm::sm90_fp8",
@@ -113,7 +113,7 @@ pub(super) fn marked(name: &str) -> Option<bool> {
         let plain = ["triton_poi_", "triton_red_", "triton_per_", "triton_for_"];
         return plain.iter().any(|kind| name.starts_with(kind)).then_some(false);
     }
-    if has_any(NEVER) || (has("simt") && !has(CUTLASS)) {
+    if has_any(NEVER_TENSOR_CORE) || (has("simt") && !has(CUTLASS)) {
         return Some(false);
     }
     // `xmma` in `float` alone is FMA; a TF32 kernel says so, and names its instruction.
@@ -132,7 +132,7 @@ pub(super) fn marked(name: &str) -> Option<bool> {
     let aiter = has("aiter") && has_any(&["gemm", "fmoe", "mla_a16w16", "mla_a8w8", "pa_bf16", "pa_fp16"]);
     let ck_tile = has("ck_tile") && has_any(&["gemmkernel", "flatmmkernel"]);
     let uses = classic_tensor_core_kernel(&name)
-        || has_any(ALWAYS)
+        || has_any(ALWAYS_TENSOR_CORE)
         || has_mma_shape(&name)
         || is_xmma_kernel(&name)
         || blackwell

@@ -110,7 +110,7 @@ fn is_library_convolution_or_rnn(op: &str) -> bool {
 }
 
 /// Without the `_backward` that some of them have too.
-const ATTENTION: &[&str] = &[
+const ATTENTION_OPS: &[&str] = &[
     "scaled_dot_product_attention",
     "_scaled_dot_product_attention_math",
     "_scaled_dot_product_flash_attention",
@@ -127,5 +127,5 @@ const ATTENTION: &[&str] = &[
 
 fn is_attention(op: &str) -> bool {
     let op = op.strip_suffix("_backward").unwrap_or(op);
-    ATTENTION.contains(&op)
+    ATTENTION_OPS.contains(&op)
 }

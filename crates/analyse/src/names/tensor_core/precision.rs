@@ -49,7 +49,7 @@ const OLD_CONVOLUTIONS: [&str; 4] =
     ["convolve_sgemm<", "dgrad_engine<", "wgrad_alg0_engine<", "wgrad_alg1_engine<"];
 
 /// How a word that names a type begins, and the type.
-const STARTS: &[(&str, &str)] = &[
+const PRECISION_PREFIXES: &[(&str, &str)] = &[
     ("bf16", "bf16"),
     ("bfloat16", "bf16"),
     ("fp16", "fp16"),
@@ -83,7 +83,7 @@ fn word_precision(word: &str) -> Option<&'static str> {
     if matches!(word, "half" | "float16" | "hgemm") {
         return Some("fp16");
     }
-    STARTS.iter().find(|(start, _)| word.starts_with(start)).map(|(_, precision)| *precision)
+    PRECISION_PREFIXES.iter().find(|(start, _)| word.starts_with(start)).map(|(_, precision)| *precision)
 }
 
 /// Letters for types, inputs first: `tst` is bf16 with `float` inside, `hsh` the same in fp16.

@@ -47,7 +47,7 @@ pub fn tensor_cores(name: &str) -> TensorCores {
 }
 
 /// Words of kernels that multiply matrices, or may: whatever else such a name says, it is no evidence against.
-const PRODUCTS: &[&str] =
+const PRODUCT_NAMES: &[&str] =
     &["gemm", "matmul", "_mm", "mm_", "bmm", "attn", "attention", "fmha", "mha", "mla", "moe_", "conv", "dot"];
 
 /// Products of libraries that are known to run on the ordinary cores.
@@ -83,7 +83,7 @@ const LIBRARIES: &[&str] = &[
 ];
 
 /// What kernels are called that go through their data element by element, sort it, move it or sum it up.
-const PLAIN: &[&str] = &[
+const PLAIN_KERNELS: &[&str] = &[
     "elementwise",
     "elemwise",
     "multi_tensor_apply",
@@ -157,7 +157,10 @@ pub fn multiplies_nothing(name: &str) -> bool {
     }
     let head = head(&name);
     let says = |words: &[&str]| words.iter().any(|word| head.contains(word));
-    (says(PLAIN) || says(LIBRARIES)) && !says(PRODUCTS) && !says(ORDINARY_PRODUCTS) && !says(UNDER_ANOTHER_NAME)
+    (says(PLAIN_KERNELS) || says(LIBRARIES))
+        && !says(PRODUCT_NAMES)
+        && !says(ORDINARY_PRODUCTS)
+        && !says(UNDER_ANOTHER_NAME)
 }
 
 /// Products that only their template arguments, or a namespace, give away.
@@ -171,5 +174,5 @@ fn is_plain(name: &str) -> bool {
     if says(ORDINARY_PRODUCTS) || says(LIBRARIES) {
         return true;
     }
-    says(PLAIN) && !says(PRODUCTS)
+    says(PLAIN_KERNELS) && !says(PRODUCT_NAMES)
 }

@@ -12,7 +12,7 @@ use super::loading::{Loaded, Loading};
 use crate::names::by_name::ByName;
 use crate::scope::definition::Definition;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[Definition {
     field: "depth",
     label: "Depth (HTA)",
@@ -39,7 +39,6 @@ impl CallDepths {
     }
 }
 
-/// HTA's call depths.
 pub fn call_depths(trace: &Trace, loading: Loading) -> CallDepths {
     let loaded = Loaded::new(trace, loading);
     let slices = trace.slices();
@@ -111,7 +110,7 @@ struct Threads {
 }
 
 #[derive(Copy, Clone)]
-struct NameIs {
+struct NameTraits {
     step: bool,
     backward: bool,
     autograd: bool,
@@ -121,7 +120,7 @@ impl Threads {
     fn find(loaded: &Loaded<'_>) -> Threads {
         let trace = loaded.trace;
         let slices = trace.slices();
-        let mut names = ByName::new(trace, |name: &str| NameIs {
+        let mut names = ByName::new(trace, |name: &str| NameTraits {
             step: name.starts_with("ProfilerStep#"),
             backward: name.starts_with("## backward ##"),
             autograd: name.contains("autograd::"),
@@ -143,7 +142,7 @@ impl Threads {
         let (&[main], &[backward]) = (main.as_slice(), backward.as_slice()) else {
             return Threads { main: None, backward: None, hooks: Vec::new() };
         };
-        let mut ranges = |wanted: fn(NameIs) -> bool| {
+        let mut ranges = |wanted: fn(NameTraits) -> bool| {
             let named =
                 slices.of_lane(main).filter(|&id| loaded.keeps(id) && wanted(names.get(slices.name(id))));
             named.map(|id| (loaded.start(id), loaded.end(id), id)).collect::<Vec<_>>()

@@ -27,11 +27,11 @@ use super::loading::{Loaded, Loading};
 use crate::names::by_name::ByName;
 use crate::scope::definition::Definition;
 
-pub use self::bound::Bound;
+pub use self::bound::HtaBound;
 pub use self::graph::{Edge, EdgeKind, Graph, Node};
 pub use self::no_path::NoPath;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "critical_path",
@@ -81,7 +81,6 @@ pub const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// What is asked.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathOptions {
     /// What is done to the slices first.
@@ -101,10 +100,9 @@ pub struct PathOptions {
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BoundRow {
     /// What it is spent on.
-    pub bound: Bound,
+    pub bound: HtaBound,
     /// Edges of the path.
     pub edges: u64,
-    /// Their time.
     pub time_ns: i64,
     /// The same as a share of the path; `None` if that has no length.
     pub share: Option<f64>,
@@ -120,10 +118,10 @@ pub struct CriticalPath {
     /// The path: positions of its edges, first to last.
     pub edges: Vec<u32>,
     /// What each of them is spent on.
-    pub bounds: Vec<Bound>,
+    pub bounds: Vec<HtaBound>,
     /// The sum of their weights. Less than the longest length searched for where weights are negative.
     pub total_ns: i64,
-    /// The path's time by what it is spent on, every sort in the order of [`Bound::ALL`].
+    /// The path's time by what it is spent on, every sort in the order of [`HtaBound::ALL`].
     pub summary: Vec<BoundRow>,
     /// Edges of the graph with a negative weight, which the search takes as zero.
     pub negative_edges: u64,
@@ -169,7 +167,7 @@ pub fn critical_path(trace: &Trace, options: &PathOptions) -> Result<CriticalPat
     let on_path = || edges.iter().map(|&e| &graph.edges[e as usize]);
     let bounds = bound::bounds(trace, &options.data_loading, on_path());
     let total_ns = on_path().map(|edge| edge.weight).sum::<Ns>().0;
-    let mut summary = Bound::ALL.map(|bound| BoundRow { bound, edges: 0, time_ns: 0, share: None }).to_vec();
+    let mut summary = HtaBound::ALL.map(|bound| BoundRow { bound, edges: 0, time_ns: 0, share: None }).to_vec();
     for (&bound, edge) in bounds.iter().zip(on_path()) {
         let row = &mut summary[bound as usize];
         row.edges += 1;

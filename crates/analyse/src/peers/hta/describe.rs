@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::scope::definition::Definition;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition { field: "count", label: "Count", text: "How many values there are." },
     Definition { field: "mean", label: "Mean", text: "Their sum over their count." },
@@ -16,9 +16,9 @@ pub const DEFINITIONS: &[Definition] = &[
     },
     Definition {
         field: "p25",
-        label: "25 %",
-        text: "The value a quarter of the way through the sorted values, between two neighbours in proportion; \
-               likewise 50 % and 75 %.",
+        label: "25%",
+        text: "The value a quarter of the way through the sorted values, between two neighbors in proportion; \
+               likewise 50% and 75%.",
     },
 ];
 
@@ -26,27 +26,18 @@ pub const DEFINITIONS: &[Definition] = &[
 /// and the deviation also where there is only one.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Describe {
-    /// How many.
     pub count: u64,
-    /// The mean.
     pub mean: Option<f64>,
-    /// Sample standard deviation.
     pub std: Option<f64>,
-    /// The least.
     pub min: Option<f64>,
-    /// First quartile.
     pub p25: Option<f64>,
-    /// Median.
     pub p50: Option<f64>,
-    /// Third quartile.
     pub p75: Option<f64>,
-    /// The greatest.
     pub max: Option<f64>,
 }
 
 impl Describe {
-    /// Describes the values.
-    pub fn of(mut values: Vec<i64>) -> Describe {
+    pub fn from_values(mut values: Vec<i64>) -> Describe {
         values.sort_unstable();
         let (Some(&min), Some(&max)) = (values.first(), values.last()) else { return Describe::default() };
         let count = values.len();
@@ -78,12 +69,12 @@ mod tests {
 
     #[test]
     fn worked_by_hand() {
-        let d = Describe::of(vec![4, 1, 2, 9]);
+        let d = Describe::from_values(vec![4, 1, 2, 9]);
         assert_eq!((d.count, d.mean, d.min, d.max), (4, Some(4.0), Some(1.0), Some(9.0)));
         assert_eq!((d.p25, d.p50, d.p75), (Some(1.75), Some(3.0), Some(5.25)));
         // Squared distances 9, 4, 0 and 25.
         assert_eq!(d.std, Some((38.0f64 / 3.0).sqrt()));
-        assert_eq!(Describe::of(vec![7]).std, None);
-        assert_eq!(Describe::of(Vec::new()), Describe::default());
+        assert_eq!(Describe::from_values(vec![7]).std, None);
+        assert_eq!(Describe::from_values(Vec::new()), Describe::default());
     }
 }

@@ -12,7 +12,7 @@ use super::loading::{Loaded, Loading};
 use crate::devices::busy::device_lanes;
 use crate::scope::definition::Definition;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "host_wait",
@@ -37,7 +37,6 @@ pub const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// What is asked.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct IdleOptions {
     /// What is done to the slices first.
@@ -56,7 +55,6 @@ impl Default for IdleOptions {
 /// The gaps of one sort.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct IdlePart {
-    /// Their sum.
     pub idle_ns: i64,
     /// The single gaps, in nanoseconds.
     pub gaps: Describe,
@@ -65,17 +63,14 @@ pub struct IdlePart {
 /// The gaps of one stream.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct IdleRow {
-    /// The device.
     pub device: Option<i64>,
-    /// The stream.
     pub stream: Option<i64>,
-    /// Kernels, copies and fills counted.
+    /// Kernels, copies and memsets counted.
     pub slices: u64,
     /// The host came late.
     pub host_wait: IdlePart,
     /// The next kernel followed at once.
     pub kernel_wait: IdlePart,
-    /// Neither.
     pub other: IdlePart,
     /// By how much overlaps lower the sums.
     pub overlap_ns: i64,
@@ -123,7 +118,7 @@ fn of_lane(loaded: &Loaded<'_>, lane: LaneId, kernel_delay: Ns) -> IdleRow {
     row.overlap_ns = overlap.0;
     let part = |gaps: Vec<Ns>| IdlePart {
         idle_ns: gaps.iter().copied().sum::<Ns>().0,
-        gaps: Describe::of(gaps.into_iter().map(|gap| gap.0).collect()),
+        gaps: Describe::from_values(gaps.into_iter().map(|gap| gap.0).collect()),
     };
     (row.host_wait, row.kernel_wait, row.other) = (part(host), part(kernel), part(other));
     row

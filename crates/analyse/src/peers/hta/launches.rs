@@ -11,7 +11,7 @@ use super::loading::{Loaded, Loading};
 use crate::names::by_name::ByName;
 use crate::scope::definition::Definition;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition { field: "cpu_ns", label: "CPU duration (HTA)", text: "How long the launching call took." },
     Definition { field: "gpu_ns", label: "GPU duration (HTA)", text: "How long the launched work took." },
@@ -29,7 +29,7 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "short_in_chart",
         label: "Short kernels charted (HTA)",
-        text: "Those of them whose call is no outlier, which are the ones HTA's histogram shows.",
+        text: "Those of them whose call is not an outlier, which are the ones HTA's histogram shows.",
     },
     Definition {
         field: "cpu_outliers",
@@ -43,12 +43,11 @@ pub const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// What is asked.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LaunchOptions {
     /// What is done to the slices first.
     pub loading: Loading,
-    /// Count copies and fills beside kernels.
+    /// Count copies and memsets beside kernels.
     pub with_memory: bool,
     /// Calls longer than this are outliers.
     pub cpu_limit: Ns,
@@ -67,20 +66,15 @@ impl Default for LaunchOptions {
     }
 }
 
-/// One launch.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Launch {
-    /// The call.
     #[serde(skip)]
     pub call: SliceId,
-    /// What it launched.
     #[serde(skip)]
     pub work: SliceId,
     /// The correlation both carry, if the file gives it.
     pub correlation: Option<i64>,
-    /// The call's duration.
     pub cpu_ns: i64,
-    /// The work's duration.
     pub gpu_ns: i64,
     /// From the call's end to the work's start, at least zero.
     pub delay_ns: i64,
@@ -89,7 +83,6 @@ pub struct Launch {
 /// All launches, in order of their calls: thread by thread, then by time.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct LaunchStats {
-    /// Each of them.
     pub launches: Vec<Launch>,
     /// Work shorter than its call.
     pub short: u64,
@@ -103,7 +96,6 @@ pub struct LaunchStats {
     pub uncounted: u64,
 }
 
-/// HTA's launch statistics.
 pub fn launch_stats(trace: &Trace, options: &LaunchOptions) -> LaunchStats {
     let loaded = Loaded::new(trace, options.loading);
     let slices = trace.slices();

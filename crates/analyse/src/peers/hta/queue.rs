@@ -15,7 +15,7 @@ use crate::devices::busy::device_lanes;
 use crate::names::by_name::ByName;
 use crate::scope::definition::Definition;
 
-/// What the figures mean.
+/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "length",
@@ -47,7 +47,6 @@ pub const DEFINITIONS: &[Definition] = &[
     },
 ];
 
-/// What is asked.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct QueueOptions {
     /// What is done to the slices first.
@@ -74,9 +73,7 @@ pub struct QueuePoint {
 /// The queue of one stream.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StreamQueue {
-    /// The device.
     pub device: Option<i64>,
-    /// The stream.
     pub stream: Option<i64>,
     /// Every change, in order of time.
     pub points: Vec<QueuePoint>,
@@ -116,7 +113,7 @@ pub fn queue_length(trace: &Trace, options: &QueueOptions) -> QueueLength {
             device: key.process.as_int(),
             stream: key.thread.as_int(),
             points: changes.iter().map(|c| QueuePoint { at_ns: c.at.0, length: c.length }).collect(),
-            summary: Describe::of(changes.iter().map(|c| c.length).collect()),
+            summary: Describe::from_values(changes.iter().map(|c| c.length).collect()),
             full_ns,
             full_share: (trace_ns > 0).then(|| full_ns as f64 / trace_ns as f64),
         }

@@ -10,7 +10,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Attr, Domain, FlowSide, Kind, LaneId, Ns, SliceId, Tag, Trace};
 
-use super::recorded;
+use super::recorded_name::recorded_name;
 
 /// Arrows of one number with this many beginnings and as many ends tie nothing.
 const MAX_BOTH_SIDES: usize = 64;
@@ -20,9 +20,8 @@ const MAX_NESTING: usize = 256;
 const MAX_LEVELS: usize = 16;
 const NONE: u32 = u32::MAX;
 /// The kind of arrows from whoever hands work to a thread pool to the thread that takes it on.
-const THREAD_POOL: i64 = 15;
+const THREAD_POOL_ARROW: i64 = 15;
 
-/// One group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The event it begins with.
@@ -45,14 +44,14 @@ pub struct Groups {
 
 impl Groups {
     /// The number of the group that a slice is in.
-    pub fn of(&self, id: SliceId) -> Option<usize> {
+    pub fn group_of(&self, id: SliceId) -> Option<usize> {
         self.of.get(id.index()).filter(|&&group| group != NONE).map(|&group| group as usize)
     }
 }
 
 /// What matters of an event's arguments.
 #[derive(Clone, Copy, Default)]
-struct Marks {
+struct EventMarks {
     root: Option<i64>,
     run: Option<i64>,
     iteration: Option<i64>,
@@ -62,9 +61,9 @@ struct Marks {
     is_async: bool,
 }
 
-impl Marks {
-    fn of(trace: &Trace, id: SliceId) -> Marks {
-        let mut marks = Marks::default();
+impl EventMarks {
+    fn read(trace: &Trace, id: SliceId) -> EventMarks {
+        let mut marks = EventMarks::default();
         for (attr, value) in trace.args(id).attrs() {
             let int = value.as_int();
             match attr {
@@ -93,7 +92,7 @@ struct Arrows {
 
 /// Everything that ties events, while it is collected.
 #[derive(Default)]
-struct Ties {
+struct EventLinks {
     /// From an event to one that belongs to it.
     edges: Vec<(u32, u32)>,
     arrows: HashMap<(Tag, i64, i64), Arrows, RandomState>,
@@ -111,13 +110,13 @@ struct Ties {
 /// Groups the events of a trace.
 pub fn groups(trace: &Trace) -> Groups {
     let slices = trace.slices();
-    let mut ties = Ties::default();
+    let mut ties = EventLinks::default();
     let marks = marks(trace);
     let mut next_mark = 0;
     for (lane, described) in trace.lanes().iter() {
         let mut open: Vec<SliceId> = Vec::new();
         // Marks are nested as slices are, in what is open around them.
-        let mut mark = |before: Option<Ns>, open: &mut Vec<SliceId>, ties: &mut Ties| {
+        let mut mark = |before: Option<Ns>, open: &mut Vec<SliceId>, ties: &mut EventLinks| {
             while let Some(mark) = marks.get(next_mark).filter(|mark| mark.lane == lane) {
                 if before.is_some_and(|before| mark.at >= before) {
                     break;
@@ -127,7 +126,8 @@ pub fn groups(trace: &Trace) -> Groups {
                 }
                 let node = (slices.len() + next_mark) as u32;
                 ties.edges.extend(open.last().map(|around| (around.index() as u32, node)));
-                let arrows = ties.arrows.entry((described.key.process, THREAD_POOL, mark.arrow)).or_default();
+                let arrows =
+                    ties.arrows.entry((described.key.process, THREAD_POOL_ARROW, mark.arrow)).or_default();
                 if mark.begins {
                     arrows.from.push(node)
                 } else {
@@ -141,7 +141,7 @@ pub fn groups(trace: &Trace) -> Groups {
                 continue;
             }
             mark(Some(slices.start(id)), &mut open, &mut ties);
-            let marks = Marks::of(trace, id);
+            let marks = EventMarks::read(trace, id);
             ties.take(trace, id, marks, described.key.domain == Domain::Host, described.key.process);
             if marks.is_async {
                 continue;
@@ -222,7 +222,7 @@ impl Groups {
 }
 
 /// A mark that a thread pool leaves: where work is handed over, and where it is taken on.
-struct Mark {
+struct PoolMark {
     lane: LaneId,
     at: Ns,
     arrow: i64,
@@ -230,23 +230,27 @@ struct Mark {
 }
 
 /// The marks of thread pools, lane by lane in the order of time.
-fn marks(trace: &Trace) -> Vec<Mark> {
+fn marks(trace: &Trace) -> Vec<PoolMark> {
     let named = |name| trace.strings().find(name);
     let (record, start) = (named("ThreadpoolListener::Record"), named("ThreadpoolListener::StartRegion"));
     if start.is_none() {
         return Vec::new();
     }
     let ends = trace.flows().iter().filter(|flow| Some(flow.name) == record || Some(flow.name) == start);
-    let mut marks: Vec<Mark> = ends
-        .map(|flow| Mark { lane: flow.lane, at: flow.at, arrow: flow.id, begins: flow.side == FlowSide::Start })
+    let mut marks: Vec<PoolMark> = ends
+        .map(|flow| PoolMark {
+            lane: flow.lane,
+            at: flow.at,
+            arrow: flow.id,
+            begins: flow.side == FlowSide::Start,
+        })
         .collect();
     marks.sort_by_key(|mark| (mark.lane, mark.at));
     marks
 }
 
-/// Names a group.
 fn described(trace: &Trace, graph: &Graph, root: SliceId, number: usize) -> Group {
-    let name = recorded::name(trace, root);
+    let name = recorded_name(trace, root);
     let is_marked = !matches!(&*name, "FunctionRun" | "SessionRun" | "RunGraph" | "ExecutorState::Process");
     let of = |attr| graph.nesting(root).find_map(|id| trace.args(id).int(attr));
     let step = of(Attr::Iteration).or_else(|| of(Attr::StepNumber)).unwrap_or(number as i64);
@@ -254,8 +258,8 @@ fn described(trace: &Trace, graph: &Graph, root: SliceId, number: usize) -> Grou
     Group { root, name, is_marked }
 }
 
-impl Ties {
-    fn take(&mut self, trace: &Trace, id: SliceId, marks: Marks, on_host: bool, process: Tag) {
+impl EventLinks {
+    fn take(&mut self, trace: &Trace, id: SliceId, marks: EventMarks, on_host: bool, process: Tag) {
         let node = id.index() as u32;
         if let Some(correlation) = marks.correlation {
             if on_host {

@@ -4,27 +4,24 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_model::{Attr, Domain, Instruction, Kind, Ns, Order, SliceId, Tag, Trace};
+use stepscope_model::{Attr, Domain, GraphNode, Kind, Ns, Order, SliceId, Tag, Trace};
 
+use super::category::category;
 use super::groups::groups;
 use super::op_name;
-use super::recorded;
+use super::recorded_name::recorded_name;
 use super::saturating::add;
 
-/// One instruction.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct XprofHloRow {
     /// The number of its program; 0 for an operator outside of any.
     pub program: i64,
     /// What sort of instruction it is.
     pub category: String,
-    /// Its name.
     pub hlo: String,
-    /// The framework's operator.
     pub framework_op: String,
     /// How many pieces of device work it ran as.
     pub occurrences: u64,
-    /// Its time.
     pub total_ns: i64,
     /// The same, for one time.
     pub mean_ns: f64,
@@ -90,7 +87,7 @@ pub(super) fn device_ops(trace: &Trace) -> DeviceOps {
             let of = devices.entry(device).or_insert((start, end, 0));
             (of.0, of.1) = (of.0.min(start), of.1.max(end));
             let dur = slices.dur(id).0;
-            if found.take(trace, id, groups.of(id), &mut last) {
+            if found.take(trace, id, groups.group_of(id), &mut last) {
                 add(&mut of.2, dur);
             }
         }
@@ -125,8 +122,8 @@ impl DeviceOps {
             *last = Some((program, name, group));
             let op = self.ops.entry((program, name.to_owned())).or_default();
             if op.occurrences == 0 {
-                op.category.clone_from(&instruction.category);
-                op.framework_op.clone_from(&instruction.framework_op);
+                op.category = category(instruction);
+                op.framework_op = framework_op(instruction);
             }
             op.occurrences += 1;
             add(&mut op.total_ns, dur);
@@ -135,7 +132,7 @@ impl DeviceOps {
         let Some(full) = args.text(Attr::FrameworkOp).filter(|full| !full.is_empty()) else { return false };
         *last = None;
         let (name, kind) = op_name::parse(full).map_or((full, ""), |op| (op.name, op.kind));
-        let op = self.ops.entry((0, format!("{name}/{}", recorded::name(trace, id)))).or_default();
+        let op = self.ops.entry((0, format!("{name}/{}", recorded_name(trace, id)))).or_default();
         op.category = if kind.is_empty() { "Unknown".to_owned() } else { kind.to_owned() };
         full.clone_into(&mut op.framework_op);
         op.occurrences += 1;
@@ -145,7 +142,15 @@ impl DeviceOps {
 }
 
 /// The instruction of exactly this name.
-pub(super) fn instruction<'t>(trace: &'t Trace, program: i64, name: &str) -> Option<&'t Instruction> {
-    let found = trace.programs().get(program)?.instruction(name)?;
-    (found.name == name).then_some(found)
+pub(super) fn instruction<'t>(trace: &'t Trace, program: i64, name: &str) -> Option<GraphNode<'t>> {
+    let program = trace.programs().get(program)?;
+    program.instruction(program.position(name)?).filter(|found| found.name == name)
+}
+
+/// The framework's operator and its type, as the compiler was told (`jit(step)/mlp/dot_general:`), or empty.
+pub(super) fn framework_op(instruction: GraphNode<'_>) -> String {
+    match (instruction.op_name, instruction.op_type) {
+        ("", "") => String::new(),
+        (name, kind) => format!("{name}:{kind}"),
+    }
 }

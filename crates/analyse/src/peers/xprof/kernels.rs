@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Attr, Kind, Order, SliceId, StrId, Trace};
 
-use super::hlo::instruction;
+use super::hlo::{framework_op, instruction};
 use super::op_name;
 use super::saturating::add;
 
@@ -16,7 +16,6 @@ const MAX_ROWS: usize = 1000;
 /// One kernel, launched one way.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct XprofKernelRow {
-    /// Its name.
     pub kernel: String,
     /// Registers of a thread.
     pub registers: Option<i64>,
@@ -24,7 +23,6 @@ pub struct XprofKernelRow {
     pub shared_bytes: Option<i64>,
     /// Threads of a block.
     pub block: String,
-    /// Blocks.
     pub grid: String,
     /// The most warps that its resources allow, as a share of what the device can hold.
     pub occupancy: Option<f64>,
@@ -32,17 +30,13 @@ pub struct XprofKernelRow {
     pub tensor_core_eligible: bool,
     /// Whether it is taken to use them.
     pub uses_tensor_cores: bool,
-    /// The framework's operator.
     pub op: String,
     /// How often it ran.
     pub occurrences: u64,
-    /// Its time.
     pub total_ns: i64,
     /// The same, for one time, in whole nanoseconds.
     pub mean_ns: i64,
-    /// The shortest.
     pub min_ns: i64,
-    /// The longest.
     pub max_ns: i64,
 }
 
@@ -58,7 +52,7 @@ struct Key {
 }
 
 #[derive(Clone, Copy)]
-struct Sums {
+struct KernelTotals {
     first: SliceId,
     occurrences: u64,
     total: i64,
@@ -69,7 +63,7 @@ struct Sums {
 /// XProf's table, the most time first.
 pub fn kernels(trace: &Trace) -> Vec<XprofKernelRow> {
     let slices = trace.slices();
-    let mut sums: BTreeMap<Key, Sums> = BTreeMap::new();
+    let mut sums: BTreeMap<Key, KernelTotals> = BTreeMap::new();
     for id in slices.ids() {
         let dur = slices.dur(id).0;
         if slices.kind(id) != Kind::Kernel || dur <= 0 {
@@ -90,7 +84,8 @@ pub fn kernels(trace: &Trace) -> Vec<XprofKernelRow> {
             shared: registers.and(args.int(Attr::SharedMemory)),
             op: op(trace, id),
         };
-        let of = sums.entry(key).or_insert(Sums { first: id, occurrences: 0, total: 0, min: dur, max: dur });
+        let of =
+            sums.entry(key).or_insert(KernelTotals { first: id, occurrences: 0, total: 0, min: dur, max: dur });
         of.occurrences += 1;
         add(&mut of.total, dur);
         (of.min, of.max) = (of.min.min(dur), of.max.max(dur));
@@ -111,7 +106,7 @@ fn op(trace: &Trace, id: SliceId) -> String {
     if let (Some(program), Some(hlo)) = (args.int(Attr::Program), args.text(Attr::Instruction)) {
         let name = hlo.rsplit("::").next().unwrap_or_default();
         if let Some(found) = instruction(trace, program, name) {
-            return plain_op(&found.framework_op);
+            return plain_op(&framework_op(found));
         }
     }
     plain_op(args.text(Attr::FrameworkOp).unwrap_or_default())
@@ -122,7 +117,7 @@ fn plain_op(full: &str) -> String {
     op_name::parse(full).map_or(full, |op| op.name).to_owned()
 }
 
-fn row(trace: &Trace, key: Key, of: Sums) -> XprofKernelRow {
+fn row(trace: &Trace, key: Key, of: KernelTotals) -> XprofKernelRow {
     let dims = |id: Option<StrId>| id.map_or_else(|| "1,1,1".to_owned(), |id| plain(trace.text(id)));
     let kernel = trace.text(key.name).to_owned();
     let uses_tensor_cores = op_name::uses_tensor_cores(&kernel);

@@ -9,9 +9,7 @@ use stepscope_model::{AllocationId, Attr, Trace};
 /// One allocator at its highest level.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct XprofMemoryRow {
-    /// Its name.
     pub allocator: String,
-    /// Allocations and releases.
     pub changes: u64,
     /// The most it ever had in use, before the recording too.
     pub lifetime_peak_bytes: i64,

@@ -10,33 +10,27 @@ use stepscope_model::{AllocationId, Attr, Domain, Kind, LaneId, Ns, Order, Slice
 
 use super::hlo::device_ops;
 use super::op_name;
-use super::recorded;
+use super::recorded_name::recorded_name;
 use super::saturating::add;
 
 /// XProf shows no more operators of one side.
 const MAX_ROWS: usize = 500;
 /// What XProf calls the time without any operator.
-pub(super) const IDLE: &str = "IDLE";
+pub(super) const IDLE_OP: &str = "IDLE";
 
 /// Where an operator ran.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum XprofSide {
-    /// On a device.
     Device,
-    /// On the host.
     Host,
 }
 
-/// One operator.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct XprofOpRow {
-    /// Where it ran.
     pub side: XprofSide,
-    /// Its type.
     #[serde(rename = "type")]
     pub kind: String,
-    /// Its name.
     pub operation: String,
     /// How often it ran.
     pub occurrences: u64,
@@ -54,7 +48,7 @@ pub struct XprofOpRow {
 
 /// Sums of one operator.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Sums {
+pub(super) struct OpSums {
     pub(super) kind: String,
     pub(super) occurrences: u64,
     pub(super) total_ns: i64,
@@ -64,7 +58,7 @@ pub(super) struct Sums {
 /// The operators of one side, by name.
 #[derive(Clone, Debug, Default)]
 struct Side {
-    ops: BTreeMap<String, Sums>,
+    ops: BTreeMap<String, OpSums>,
     /// The time of all operators.
     busy_ns: i64,
     idle_ns: i64,
@@ -85,15 +79,19 @@ impl Side {
         let share = |part: i64, whole: i64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
         let mut ops = self.ops;
         if self.exists {
-            let idle =
-                Sums { kind: IDLE.to_owned(), total_ns: self.idle_ns, self_ns: self.idle_ns, occurrences: 0 };
-            ops.insert(IDLE.to_owned(), idle);
+            let idle = OpSums {
+                kind: IDLE_OP.to_owned(),
+                total_ns: self.idle_ns,
+                self_ns: self.idle_ns,
+                occurrences: 0,
+            };
+            ops.insert(IDLE_OP.to_owned(), idle);
         }
         let mut rows: Vec<XprofOpRow> = ops
             .into_iter()
             .map(|(operation, of)| XprofOpRow {
                 side,
-                busy_share: (operation != IDLE).then(|| share(of.self_ns, busy)),
+                busy_share: (operation != IDLE_OP).then(|| share(of.self_ns, busy)),
                 kind: of.kind,
                 operation,
                 occurrences: of.occurrences,
@@ -135,7 +133,7 @@ fn on_devices(trace: &Trace) -> Side {
 }
 
 /// An operator on the host that has begun and not ended.
-struct Open {
+struct OpenOp {
     number: usize,
     op: usize,
     start: Ns,
@@ -144,13 +142,13 @@ struct Open {
 
 /// Operators that were looked up, by their names.
 #[derive(Default)]
-struct Known {
+struct OpLookup {
     by_name: HashMap<StrId, Option<usize>, RandomState>,
-    ops: Vec<(String, Sums)>,
+    ops: Vec<(String, OpSums)>,
 }
 
 fn on_host(trace: &Trace) -> Side {
-    let mut known = Known::default();
+    let mut known = OpLookup::default();
     let mut side = Side::default();
     let allocations = allocations(trace);
     for (lane, described) in trace.lanes().iter() {
@@ -161,7 +159,8 @@ fn on_host(trace: &Trace) -> Side {
         }
     }
     for (name, sums) in known.ops {
-        let all = side.ops.entry(name).or_insert_with(|| Sums { kind: sums.kind.clone(), ..Sums::default() });
+        let all =
+            side.ops.entry(name).or_insert_with(|| OpSums { kind: sums.kind.clone(), ..OpSums::default() });
         all.occurrences += sums.occurrences;
         add(&mut all.total_ns, sums.total_ns);
         add(&mut all.self_ns, sums.self_ns);
@@ -183,7 +182,7 @@ fn allocations(trace: &Trace) -> HashMap<LaneId, Vec<(Ns, StrId)>, RandomState> 
 }
 
 /// Operators of one thread. XProf ends them in the order of time and takes what is still open inside for lost.
-fn of_thread(trace: &Trace, lane: LaneId, marks: &[(Ns, StrId)], known: &mut Known, side: &mut Side) {
+fn of_thread(trace: &Trace, lane: LaneId, marks: &[(Ns, StrId)], known: &mut OpLookup, side: &mut Side) {
     let slices = trace.slices();
     let mut moments: Vec<(Ns, bool, usize, usize)> = Vec::new();
     for id in slices.of_lane(lane) {
@@ -210,11 +209,11 @@ fn of_thread(trace: &Trace, lane: LaneId, marks: &[(Ns, StrId)], known: &mut Kno
     moments.sort_by_key(|moment| moment.0);
     let (Some(first), Some(last)) = (moments.first(), moments.last()) else { return };
     let length = last.0 - first.0;
-    let mut open: Vec<Open> = Vec::new();
+    let mut open: Vec<OpenOp> = Vec::new();
     let mut busy = Ns::ZERO;
     for (at, begins, number, op) in moments {
         if begins {
-            open.push(Open { number, op, start: at, inside: Ns::ZERO });
+            open.push(OpenOp { number, op, start: at, inside: Ns::ZERO });
             continue;
         }
         let ended = loop {
@@ -239,12 +238,12 @@ fn of_thread(trace: &Trace, lane: LaneId, marks: &[(Ns, StrId)], known: &mut Kno
     add(&mut side.idle_ns, (length - busy).max(Ns::ZERO).0);
 }
 
-impl Known {
+impl OpLookup {
     fn by_name(&mut self, trace: &Trace, id: SliceId) -> Option<usize> {
         let recorded = trace.args(id).text_id(Attr::RecordedName);
         let key = recorded.unwrap_or_else(|| trace.slices().name(id));
         self.op(key, || {
-            op_name::parse(&recorded::name(trace, id)).map(|op| (op.name.to_owned(), op.kind.to_owned()))
+            op_name::parse(&recorded_name(trace, id)).map(|op| (op.name.to_owned(), op.kind.to_owned()))
         })
     }
 
@@ -262,7 +261,7 @@ impl Known {
             return known;
         }
         let op = name_and_kind().map(|(name, kind)| {
-            self.ops.push((name, Sums { kind, ..Sums::default() }));
+            self.ops.push((name, OpSums { kind, ..OpSums::default() }));
             self.ops.len() - 1
         });
         self.by_name.insert(key, op);

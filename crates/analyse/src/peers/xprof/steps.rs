@@ -6,20 +6,20 @@ use stepscope_model::{Attr, Ns, SliceId, Trace};
 
 use super::groups::{Groups, device_slices, groups};
 use super::op_name::{self, Sort};
-use super::recorded;
+use super::recorded_name::recorded_name;
 use super::saturating::{add, sum};
 
 /// With more steps than that, XProf leaves out the first and the last.
 const MAX_WITH_ENDS: usize = 5;
 /// From these shares of the time of all steps on, input is said to be the problem.
-const HIGHLY: f64 = 0.20;
-const MODERATELY: f64 = 0.05;
+const HIGHLY_BOUND_SHARE: f64 = 0.20;
+const MODERATELY_BOUND_SHARE: f64 = 0.05;
 /// From this share of other time on it may be.
-const POTENTIALLY: f64 = 0.03;
+const POTENTIALLY_BOUND_SHARE: f64 = 0.03;
 
 /// What a moment is spent on. The later ones win.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Spent {
+enum SpentOn {
     Nothing,
     HostCompute,
     HostToHost,
@@ -33,14 +33,12 @@ enum Spent {
     Compute16,
 }
 
-const SPENT: usize = Spent::Compute16 as usize + 1;
+const SPENT_KINDS: usize = SpentOn::Compute16 as usize + 1;
 
-/// One step.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct XprofStepRow {
     /// What XProf calls it.
     pub step: String,
-    /// Its length.
     pub time_ns: i64,
     /// None of the others.
     pub all_others_ns: i64,
@@ -50,11 +48,9 @@ pub struct XprofStepRow {
     pub output_ns: i64,
     /// Waiting for input, and copies to the device.
     pub input_ns: i64,
-    /// Launching kernels.
     pub kernel_launch_ns: i64,
     /// Other work of the host.
     pub host_compute_ns: i64,
-    /// Collectives.
     pub device_collectives_ns: i64,
     /// Copies between devices and within one.
     pub device_to_device_ns: i64,
@@ -74,13 +70,11 @@ pub enum InputBound {
     Moderately,
     /// Less, but at least 3% is other time.
     Potentially,
-    /// Neither.
     Not,
     /// There are no steps.
     Unknown,
 }
 
-/// All steps together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct XprofSummary {
     /// How many steps count.
@@ -91,9 +85,7 @@ pub struct XprofSummary {
     pub mean_ns: f64,
     /// The standard deviation of their lengths.
     pub sd_ns: f64,
-    /// The shortest.
     pub min_ns: i64,
-    /// The longest.
     pub max_ns: i64,
     /// The share of input.
     pub input_share: f64,
@@ -101,11 +93,9 @@ pub struct XprofSummary {
     pub all_others_share: f64,
     /// The share of compute that is 16-bit.
     pub compute_16_share: f64,
-    /// The verdict.
     pub input_bound: InputBound,
 }
 
-/// XProf's steps.
 #[derive(Clone, Debug)]
 pub struct XprofSteps {
     /// The steps that count.
@@ -122,7 +112,7 @@ struct Step {
     name: Option<String>,
     /// The longest event that marks the step.
     span: Option<(Ns, Ns)>,
-    events: Vec<(Ns, Ns, Spent)>,
+    events: Vec<(Ns, Ns, SpentOn)>,
 }
 
 impl Step {
@@ -151,11 +141,11 @@ pub fn steps(trace: &Trace) -> XprofSteps {
     for (number, step) in steps.iter_mut().enumerate() {
         let Some(span) = step.span.filter(|(start, end)| end > start) else { continue };
         let (times, seen) = divided(&mut step.events, span);
-        add(&mut compute_32, times[Spent::Compute32 as usize]);
-        add(&mut compute_16, times[Spent::Compute16 as usize]);
+        add(&mut compute_32, times[SpentOn::Compute32 as usize]);
+        add(&mut compute_16, times[SpentOn::Compute16 as usize]);
         let counts = match has_device {
-            true => seen[Spent::Compute32 as usize] || seen[Spent::Compute16 as usize],
-            false => seen[Spent::HostCompute as usize],
+            true => seen[SpentOn::Compute32 as usize] || seen[SpentOn::Compute16 as usize],
+            false => seen[SpentOn::HostCompute as usize],
         };
         if counts {
             rows.push((row(step.name.take().unwrap_or_else(|| number.to_string()), span, &times), span));
@@ -195,30 +185,30 @@ fn summary(rows: &[XprofStepRow]) -> XprofSummary {
         compute_16_share: 0.0,
         input_bound: match (input_share, all_others_share) {
             _ if total == 0 => InputBound::Unknown,
-            (input, _) if input >= HIGHLY => InputBound::Highly,
-            (input, _) if input >= MODERATELY => InputBound::Moderately,
-            (_, other) if other >= POTENTIALLY => InputBound::Potentially,
+            (input, _) if input >= HIGHLY_BOUND_SHARE => InputBound::Highly,
+            (input, _) if input >= MODERATELY_BOUND_SHARE => InputBound::Moderately,
+            (_, other) if other >= POTENTIALLY_BOUND_SHARE => InputBound::Potentially,
             _ => InputBound::Not,
         },
     }
 }
 
-fn row(step: String, (start, end): (Ns, Ns), times: &[i64; SPENT]) -> XprofStepRow {
-    let of = |spent: Spent| times[spent as usize];
+fn row(step: String, (start, end): (Ns, Ns), times: &[i64; SPENT_KINDS]) -> XprofStepRow {
+    let of = |spent: SpentOn| times[spent as usize];
     XprofStepRow {
         step,
         time_ns: (end - start).0,
-        all_others_ns: of(Spent::Nothing),
+        all_others_ns: of(SpentOn::Nothing),
         // No event of a profile's is compilation to XProf, whatever it is called.
         compilation_ns: 0,
-        output_ns: of(Spent::DeviceToHost),
-        input_ns: of(Spent::WaitForInput).saturating_add(of(Spent::HostToDevice)),
-        kernel_launch_ns: of(Spent::KernelLaunch),
-        host_compute_ns: of(Spent::HostCompute),
-        device_collectives_ns: of(Spent::Collective),
-        device_to_device_ns: of(Spent::DeviceToDevice),
-        device_compute_32_ns: of(Spent::Compute32),
-        device_compute_16_ns: of(Spent::Compute16),
+        output_ns: of(SpentOn::DeviceToHost),
+        input_ns: of(SpentOn::WaitForInput).saturating_add(of(SpentOn::HostToDevice)),
+        kernel_launch_ns: of(SpentOn::KernelLaunch),
+        host_compute_ns: of(SpentOn::HostCompute),
+        device_collectives_ns: of(SpentOn::Collective),
+        device_to_device_ns: of(SpentOn::DeviceToDevice),
+        device_compute_32_ns: of(SpentOn::Compute32),
+        device_compute_16_ns: of(SpentOn::Compute16),
     }
 }
 
@@ -228,7 +218,7 @@ fn of_device(trace: &Trace, groups: &Groups, work: &[SliceId], steps: &mut [Step
     // What follows on another of its group without one of another group between is one mark.
     let mut last: Option<(usize, Ns, Ns)> = None;
     for &id in work {
-        let Some(group) = groups.of(id) else { continue };
+        let Some(group) = groups.group_of(id) else { continue };
         let (start, end) = (slices.start(id), slices.end(id));
         let run = match last {
             Some((before, from, to)) if before == group => (group, from, to.max(end)),
@@ -237,27 +227,27 @@ fn of_device(trace: &Trace, groups: &Groups, work: &[SliceId], steps: &mut [Step
         steps[group].mark(run.1, run.2);
         last = Some(run);
         if trace.args(id).int(Attr::Correlation).is_some_and(|correlation| correlation >= 0) {
-            steps[group].events.push((start, end, on_device(&recorded::name(trace, id))));
+            steps[group].events.push((start, end, on_device(&recorded_name(trace, id))));
         }
     }
 }
 
-fn on_device(name: &str) -> Spent {
+fn on_device(name: &str) -> SpentOn {
     let copy = op_name::parse(name).filter(|op| op.sort == Sort::Copy).map(|op| op.kind);
     match copy {
-        Some("MemcpyHToD") => Spent::HostToDevice,
-        Some("MemcpyDToH") => Spent::DeviceToHost,
-        Some("MemcpyDToD") => Spent::DeviceToDevice,
-        _ if name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nccl")) => Spent::Collective,
-        _ if name.contains("half") || name.contains("fp16") => Spent::Compute16,
-        _ => Spent::Compute32,
+        Some("MemcpyHToD") => SpentOn::HostToDevice,
+        Some("MemcpyDToH") => SpentOn::DeviceToHost,
+        Some("MemcpyDToD") => SpentOn::DeviceToDevice,
+        _ if name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nccl")) => SpentOn::Collective,
+        _ if name.contains("half") || name.contains("fp16") => SpentOn::Compute16,
+        _ => SpentOn::Compute32,
     }
 }
 
 fn of_host(trace: &Trace, groups: &Groups, steps: &mut [Step]) {
     let slices = trace.slices();
     for &(group, at) in &groups.marks {
-        steps[group].events.push((at, at, Spent::HostCompute));
+        steps[group].events.push((at, at, SpentOn::HostCompute));
     }
     for (lane, _) in trace.lanes().iter() {
         // Ends of the stages of an input pipeline that are open.
@@ -272,8 +262,8 @@ fn of_host(trace: &Trace, groups: &Groups, steps: &mut [Step]) {
             if is_stage {
                 stages.push(end);
             }
-            let Some(group) = groups.of(id) else { continue };
-            let name = recorded::name(trace, id);
+            let Some(group) = groups.group_of(id) else { continue };
+            let name = recorded_name(trace, id);
             let known = &groups.groups[group];
             let is_root = known.is_marked && known.root == id;
             if is_root {
@@ -298,17 +288,17 @@ fn is_compute(name: &str) -> bool {
     !runtime.iter().any(|start| name.starts_with(start))
 }
 
-fn on_host(name: &str, is_first_stage: bool) -> Spent {
+fn on_host(name: &str, is_first_stage: bool) -> SpentOn {
     const NEXT: &str = "IteratorGetNext";
     let op = op_name::parse(name);
     match op.map(|op| op.kind) {
-        Some("MemcpyHToD") => Spent::HostToDevice,
-        Some(kind) if kind.starts_with("InfeedEnqueue") => Spent::HostToDevice,
-        Some("MemcpyHToH") => Spent::HostToHost,
+        Some("MemcpyHToD") => SpentOn::HostToDevice,
+        Some(kind) if kind.starts_with("InfeedEnqueue") => SpentOn::HostToDevice,
+        Some("MemcpyHToH") => SpentOn::HostToHost,
         _ if name.get(..NEXT.len()).is_some_and(|start| start.eq_ignore_ascii_case(NEXT)) || is_first_stage => {
-            Spent::WaitForInput
+            SpentOn::WaitForInput
         }
-        _ => Spent::HostCompute,
+        _ => SpentOn::HostCompute,
     }
 }
 
@@ -316,15 +306,18 @@ fn on_host(name: &str, is_first_stage: bool) -> Spent {
 ///
 /// XProf lets events end before others start at the same moment, so that an event without length ends before it starts: from
 /// there on, until another event of its sort ends, time counts as spent on it. On CPUs that hides waiting.
-fn divided(events: &mut Vec<(Ns, Ns, Spent)>, (from, to): (Ns, Ns)) -> ([i64; SPENT], [bool; SPENT]) {
-    let mut edges: Vec<(Ns, bool, Spent)> = Vec::with_capacity(events.len() * 2);
+fn divided(
+    events: &mut Vec<(Ns, Ns, SpentOn)>,
+    (from, to): (Ns, Ns),
+) -> ([i64; SPENT_KINDS], [bool; SPENT_KINDS]) {
+    let mut edges: Vec<(Ns, bool, SpentOn)> = Vec::with_capacity(events.len() * 2);
     for (start, end, spent) in events.drain(..) {
         edges.push((start, true, spent));
         edges.push((end, false, spent));
     }
     // Of what happens at one moment, the more important comes first.
     edges.sort_by(|a, b| (a.0, a.1).cmp(&(b.0, b.1)).then(b.2.cmp(&a.2)));
-    let (mut times, mut seen, mut open) = ([0i64; SPENT], [false; SPENT], [0i64; SPENT]);
+    let (mut times, mut seen, mut open) = ([0i64; SPENT_KINDS], [false; SPENT_KINDS], [0i64; SPENT_KINDS]);
     let mut most = 0;
     for (at, &(moment, starts, spent)) in edges.iter().enumerate() {
         let spent = spent as usize;
@@ -353,24 +346,24 @@ mod tests {
     #[test]
     fn the_more_important_wins_and_what_is_left_is_other_time() {
         let mut events = vec![
-            (Ns(0), Ns(50), Spent::HostCompute),
-            (Ns(20), Ns(30), Spent::WaitForInput),
-            (Ns(25), Ns(60), Spent::Compute32),
-            (Ns(90), Ns(200), Spent::HostCompute),
+            (Ns(0), Ns(50), SpentOn::HostCompute),
+            (Ns(20), Ns(30), SpentOn::WaitForInput),
+            (Ns(25), Ns(60), SpentOn::Compute32),
+            (Ns(90), Ns(200), SpentOn::HostCompute),
         ];
         let (times, seen) = divided(&mut events, (Ns(10), Ns(100)));
         // 10 to 20 and 90 to 100; 20 to 25; 25 to 60; 60 to 90.
-        assert_eq!(times[Spent::HostCompute as usize], 20);
-        assert_eq!(times[Spent::WaitForInput as usize], 5);
-        assert_eq!(times[Spent::Compute32 as usize], 35);
-        assert_eq!(times[Spent::Nothing as usize], 30);
-        assert!(seen[Spent::Compute32 as usize] && !seen[Spent::Compute16 as usize]);
+        assert_eq!(times[SpentOn::HostCompute as usize], 20);
+        assert_eq!(times[SpentOn::WaitForInput as usize], 5);
+        assert_eq!(times[SpentOn::Compute32 as usize], 35);
+        assert_eq!(times[SpentOn::Nothing as usize], 30);
+        assert!(seen[SpentOn::Compute32 as usize] && !seen[SpentOn::Compute16 as usize]);
     }
 
     #[test]
     fn an_event_without_length_lasts_until_another_one_ends() {
-        let work = |start, end| (Ns(start), Ns(end), Spent::HostCompute);
-        let host = |mut events| divided(&mut events, (Ns(0), Ns(100))).0[Spent::HostCompute as usize];
+        let work = |start, end| (Ns(start), Ns(end), SpentOn::HostCompute);
+        let host = |mut events| divided(&mut events, (Ns(0), Ns(100))).0[SpentOn::HostCompute as usize];
         assert_eq!(host(vec![work(10, 20), work(60, 70)]), 20);
         // From 30 on, to 70.
         assert_eq!(host(vec![work(10, 20), work(30, 30), work(60, 70)]), 50);
@@ -380,13 +373,13 @@ mod tests {
 
     #[test]
     fn kernels_are_told_by_their_names() {
-        assert_eq!(on_device("MemcpyDtoH"), Spent::DeviceToHost);
-        assert_eq!(on_device("MemcpyD2H"), Spent::Compute32);
-        assert_eq!(on_device("ncclDevKernel_AllReduce"), Spent::Collective);
-        assert_eq!(on_device("gemm_fp16_nn"), Spent::Compute16);
-        assert_eq!(on_device("gemm_bf16_nn"), Spent::Compute32);
-        assert_eq!(on_host("IteratorGetNext:IteratorGetNext", false), Spent::WaitForInput);
-        assert_eq!(on_host("mlp/matmul:MatMul", false), Spent::HostCompute);
+        assert_eq!(on_device("MemcpyDtoH"), SpentOn::DeviceToHost);
+        assert_eq!(on_device("MemcpyD2H"), SpentOn::Compute32);
+        assert_eq!(on_device("ncclDevKernel_AllReduce"), SpentOn::Collective);
+        assert_eq!(on_device("gemm_fp16_nn"), SpentOn::Compute16);
+        assert_eq!(on_device("gemm_bf16_nn"), SpentOn::Compute32);
+        assert_eq!(on_host("IteratorGetNext:IteratorGetNext", false), SpentOn::WaitForInput);
+        assert_eq!(on_host("mlp/matmul:MatMul", false), SpentOn::HostCompute);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Domain, LaneId, Tag, Trace};
 
-use super::{CriticalPath, NOTHING, PathClass};
+use super::{CriticalPath, NOTHING_RECORDED, PathClass};
 use crate::scope::slice_number;
 use crate::tables::stacks::Frame;
 
@@ -15,7 +15,6 @@ pub struct PieceRow {
     pub name: String,
     /// Where it was spent.
     pub class: PathClass,
-    /// When it begins.
     pub start_ns: i64,
     /// How long it is.
     pub dur_ns: i64,
@@ -31,7 +30,7 @@ impl CriticalPath {
         let slices = trace.slices();
         let mut labels: Vec<Option<String>> = vec![None; trace.lanes().len()];
         let pieces = self.pieces.iter().map(|piece| PieceRow {
-            name: piece.slice.map_or(NOTHING, |slice| trace.name(slice)).to_owned(),
+            name: piece.slice.map_or(NOTHING_RECORDED, |slice| trace.name(slice)).to_owned(),
             class: piece.class,
             start_ns: piece.start.0,
             dur_ns: (piece.end - piece.start).0,

@@ -2,22 +2,24 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{
-    Attr, Domain, Instruction, InstructionAt, InstructionKind, Kind, LaneId, SliceId, Trace,
-};
+use stepscope_model::{Attr, Domain, Kind, LaneId, SliceId, Trace};
 
 use super::{Cost, NoCost, OpCost, OpCosts, finish};
 use crate::names::by_name::ByName;
 use crate::names::comm::is_comm_kernel;
+use crate::programs::{InstructionAt, InstructionCost, InstructionKind, ProgramWork};
 use crate::roofline::cost::Family;
 use crate::roofline::number::{Pipe, Precision};
 use crate::scope::selection::{Selection, device_of};
 
 /// What makes kernels one call: the operator that launched them, and their instruction.
-type Key = (SliceId, usize);
+type Key = (SliceId, Place);
+
+/// A program's number, and a position in its schedule.
+type Place = (i64, u32);
 
 /// The costs of a trace's instructions; none where it describes no programs.
-pub(super) fn op_costs(trace: &Trace, selection: &Selection) -> Option<OpCosts> {
+pub(super) fn op_costs(trace: &Trace, selection: &Selection, programs: &ProgramWork) -> Option<OpCosts> {
     if trace.programs().is_empty() {
         return None;
     }
@@ -27,19 +29,20 @@ pub(super) fn op_costs(trace: &Trace, selection: &Selection) -> Option<OpCosts> 
     let mut costs = OpCosts::default();
     let mut comm = ByName::new(trace, is_comm_kernel);
     // The instruction, the lane and the call of the work before.
-    let mut before: Option<(usize, LaneId, u32)> = None;
+    let mut before: Option<(Place, LaneId, u32)> = None;
     let lanes = trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Device);
     for id in lanes.flat_map(|(lane, _)| slices.of_lane(lane)).filter(|&id| slices.kind(id).is_device_work()) {
         if !selection.contains(trace, id) {
             continue;
         }
         costs.device_ns = costs.device_ns.saturating_add(slices.dur(id).0);
-        let placed = trace.instruction_at(id);
-        let instruction = placed.map(InstructionAt::instruction);
-        let Some((instruction, cost)) = instruction.and_then(|i| Some((i, cost(i)?))) else {
+        let placed = programs.at(trace, id);
+        let own = placed.and_then(|placed| programs.cost(placed.program, placed.at));
+        let Some((placed, own, cost)) = placed.zip(own).and_then(|(at, own)| Some((at, own, cost(own)?)))
+        else {
             let communicates = slices.kind(id) == Kind::Kernel && comm.get(slices.name(id))
-                || instruction.is_some_and(|i| i.kind == InstructionKind::Collective);
-            let why = match instruction {
+                || own.is_some_and(|own| own.kind == InstructionKind::Collective);
+            let why = match placed {
                 _ if communicates => NoCost::Communication,
                 Some(_) => NoCost::NoModel,
                 None => NoCost::NoOperator,
@@ -47,10 +50,11 @@ pub(super) fn op_costs(trace: &Trace, selection: &Selection) -> Option<OpCosts> 
             costs.without.push((id, trace.links().op(id), why));
             continue;
         };
-        let (which, lane) = (std::ptr::from_ref(instruction) as usize, slices.lane(id));
+        let InstructionAt { program, at, instruction, by_order } = placed;
+        let (which, lane) = ((program.id, at), slices.lane(id));
         // An instruction may take several kernels; without an operator around them, those that follow each other are
         // one call. Work of a graph that is told by its own name is a call of its own.
-        let named = placed.is_some_and(|placed| placed.by_order)
+        let named = by_order
             || trace.args(id).text_id(Attr::Instruction).is_some_and(|n| trace.text(n) == instruction.name);
         let key = match trace.links().op(id) {
             Some(op) if named => (op, which),
@@ -60,8 +64,7 @@ pub(super) fn op_costs(trace: &Trace, selection: &Selection) -> Option<OpCosts> 
         let at = again.unwrap_or_else(|| {
             *calls.entry(key).or_insert_with(|| {
                 let named = trace.links().op(id).filter(|&op| trace.name(op) == instruction.name);
-                let rounds =
-                    instruction.rounded && cost.precision == Precision::Fp32 && rounds_to_tf32(trace, id);
+                let rounds = own.rounded && cost.precision == Precision::Fp32 && rounds_to_tf32(trace, id);
                 let op = OpCost {
                     slice: named.unwrap_or(id),
                     cost,
@@ -95,7 +98,7 @@ pub(super) fn op_costs(trace: &Trace, selection: &Selection) -> Option<OpCosts> 
 }
 
 /// What an instruction costs, if that is known.
-fn cost(instruction: &Instruction) -> Option<Cost> {
+fn cost(instruction: InstructionCost) -> Option<Cost> {
     let (flops, bytes) = (instruction.flops?, instruction.bytes?);
     let family = match instruction.kind {
         InstructionKind::Matmul => Family::Gemm,

@@ -9,32 +9,31 @@
 
 use stepscope_model::{Attr, SliceId, Trace};
 
-use super::work::{Around, host_ops};
+use super::work::{EnclosingOps, host_ops};
 use crate::names::by_name::ByName;
 
 /// What an operator's name says about its place in a backward pass.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Place {
+enum BackwardPlace {
     /// The engine, about to run a node.
     Engine,
     /// A node that runs a forward pass again.
     Checkpoint,
-    /// Anything else.
     Elsewhere,
 }
 
-fn place(name: &str) -> Place {
+fn place(name: &str) -> BackwardPlace {
     if name.starts_with("autograd::engine::evaluate_function") {
-        Place::Engine
+        BackwardPlace::Engine
     } else if name.starts_with("CheckpointFunction") && name.contains("Backward") {
-        Place::Checkpoint
+        BackwardPlace::Checkpoint
     } else {
-        Place::Elsewhere
+        BackwardPlace::Elsewhere
     }
 }
 
 /// For each slice, whether it is an operator that repeats work of the forward pass.
-pub(super) fn recomputed(trace: &Trace, around: &Around) -> Vec<bool> {
+pub(super) fn recomputed(trace: &Trace, around: &EnclosingOps) -> Vec<bool> {
     let slices = trace.slices();
     let mut places = ByName::new(trace, place);
     let mut place = |id: SliceId| places.get(slices.name(id));
@@ -45,9 +44,9 @@ pub(super) fn recomputed(trace: &Trace, around: &Around) -> Vec<bool> {
     for id in host_ops(trace) {
         let Some(parent) = around.op(id) else { continue };
         let at = place(id);
-        is_node[id.index()] =
-            at == Place::Checkpoint || (at == Place::Elsewhere && place(parent) == Place::Engine);
-        if is_node[parent.index()] && at != Place::Engine {
+        is_node[id.index()] = at == BackwardPlace::Checkpoint
+            || (at == BackwardPlace::Elsewhere && place(parent) == BackwardPlace::Engine);
+        if is_node[parent.index()] && at != BackwardPlace::Engine {
             first_are_forward[parent.index()] = !numbered(id);
         }
     }
@@ -55,9 +54,9 @@ pub(super) fn recomputed(trace: &Trace, around: &Around) -> Vec<bool> {
     for id in host_ops(trace) {
         let Some(parent) = around.op(id) else { continue };
         let p = parent.index();
-        recomputed[id.index()] = place(id) != Place::Engine
+        recomputed[id.index()] = place(id) != BackwardPlace::Engine
             && (recomputed[p]
-                || place(parent) == Place::Checkpoint
+                || place(parent) == BackwardPlace::Checkpoint
                 || (is_node[p] && first_are_forward[p] && numbered(id)));
     }
     recomputed

@@ -28,7 +28,7 @@ pub(super) struct Work {
 }
 
 impl Work {
-    pub(super) fn new(trace: &Trace, selection: &Selection, around: &Around) -> Work {
+    pub(super) fn new(trace: &Trace, selection: &Selection, around: &EnclosingOps) -> Work {
         let all = trace.slices();
         let mut work = Work {
             device: Vec::new(),
@@ -70,7 +70,7 @@ impl Work {
     }
 
     /// Children before their parents: the order backwards.
-    pub(super) fn sum_up(&mut self, trace: &Trace, around: &Around) {
+    pub(super) fn sum_up(&mut self, trace: &Trace, around: &EnclosingOps) {
         for id in host_ops(trace).rev() {
             if let Some(parent) = around.op(id) {
                 let (i, p) = (id.index(), parent.index());
@@ -89,16 +89,16 @@ impl Work {
 }
 
 /// The operator around the call that launched a device slice: by External id, else by place.
-fn owner(trace: &Trace, around: &Around, id: SliceId) -> Option<SliceId> {
+fn owner(trace: &Trace, around: &EnclosingOps, id: SliceId) -> Option<SliceId> {
     let named = trace.links().op(id).filter(|&op| trace.slices().kind(op) == Kind::HostOp);
     named.or_else(|| around.op(trace.links().launch(id)?))
 }
 
 /// The nearest operator around each host slice.
-pub(super) struct Around(Vec<u32>);
+pub(super) struct EnclosingOps(Vec<u32>);
 
-impl Around {
-    pub(super) fn new(trace: &Trace) -> Around {
+impl EnclosingOps {
+    pub(super) fn new(trace: &Trace) -> EnclosingOps {
         let slices = trace.slices();
         let counts = |kind: Kind| kind == Kind::HostOp || kind.is_runtime();
         let tree = CallTree::build(trace, counts);
@@ -110,7 +110,7 @@ impl Around {
                 above[id.index()] = if is_op { parent.index() as u32 } else { above[parent.index()] };
             }
         }
-        Around(above)
+        EnclosingOps(above)
     }
 
     pub(super) fn op(&self, id: SliceId) -> Option<SliceId> {

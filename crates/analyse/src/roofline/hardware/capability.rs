@@ -84,12 +84,15 @@ mod tests {
             (device("NVIDIA H800", 32, (9, 0), 132, 85_018_279_936), "H100 SXM"),
             (device("", 32, (10, 0), 148, 191_503_138_816), "B200"),
         ] {
-            let (found, by) = Hardware::of(&device).unwrap();
+            let (found, by) = Hardware::for_device(&device).unwrap();
             assert_eq!((found.name, by), (expected, PeaksBy::Capability), "{device:?}");
         }
         // A name in the table comes first, whatever else is said.
         let named = device("Tesla V100-SXM2-32GB", 32, (7, 0), 80, 34_079_637_504);
-        assert_eq!(Hardware::of(&named).map(|(h, by)| (h.name, by)), Some(("V100 SXM2", PeaksBy::Name)));
+        assert_eq!(
+            Hardware::for_device(&named).map(|(h, by)| (h.name, by)),
+            Some(("V100 SXM2", PeaksBy::Name))
+        );
     }
 
     #[test]
@@ -102,7 +105,7 @@ mod tests {
             device("NVIDIA from the future", 32, (42, 0), 132, 80_000_000_000),
             device("negative", 32, (9, 0), -132, i64::MIN),
         ] {
-            assert_eq!(Hardware::of(&device), None, "{device:?}");
+            assert_eq!(Hardware::for_device(&device), None, "{device:?}");
         }
     }
 }

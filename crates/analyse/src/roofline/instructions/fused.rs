@@ -3,7 +3,7 @@
 use stepscope_model::{Order, ProgramGraph};
 
 /// As many different instructions are named.
-const NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 /// As many instructions are looked at; larger fusions end in an ellipsis.
 const MAX_NODES: usize = 10_000;
 
@@ -28,10 +28,10 @@ pub fn fused_text(graph: &ProgramGraph, node: u32) -> String {
     }
     // The order of the file among those that are equally frequent.
     counts.order_by_key(|&(_, count)| std::cmp::Reverse(count));
-    let more = counts.len() > NAMED || seen > MAX_NODES;
+    let more = counts.len() > MAX_NAMED || seen > MAX_NODES;
     let mut shown: Vec<String> = counts
         .iter()
-        .take(NAMED)
+        .take(MAX_NAMED)
         .map(|(opcode, count)| if *count > 1 { format!("{count} {opcode}") } else { (*opcode).to_owned() })
         .collect();
     if more {

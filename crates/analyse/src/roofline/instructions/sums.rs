@@ -2,18 +2,22 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Instruction, Order, Program, Trace};
+use stepscope_model::{GraphNode, Order, Program, SourceLine, Trace};
 
 use super::super::costs::OpCost;
 use super::super::report::OverPeak;
-use super::{InstructionRow, InstructionsBy, InstructionsTotals, Which, fused_text, short};
+use super::{InstructionKey, InstructionRow, InstructionsBy, InstructionsTotals, fused_text};
+use crate::programs::{InstructionCost, ProgramWork};
 
 /// What is known of an instruction, or of several.
 #[derive(Clone, Debug)]
-pub(super) struct Sums<'t> {
+pub(super) struct InstructionSums<'t> {
     program: Option<&'t Program>,
     pub(super) program_id: Option<i64>,
-    instruction: Option<&'t Instruction>,
+    /// The instruction, and its node.
+    instruction: Option<(GraphNode<'t>, u32)>,
+    /// What one call costs.
+    cost: Option<InstructionCost>,
     name: &'t str,
     on_device: bool,
     calls: u64,
@@ -32,23 +36,29 @@ pub(super) struct Sums<'t> {
     members: u64,
 }
 
-impl<'t> Sums<'t> {
-    pub(super) fn new(trace: &'t Trace, which: Which<'t>, on_device: bool) -> Sums<'t> {
-        let (program_id, program, instruction) = match which {
-            Which::Known(id, at) => {
-                let program = trace.programs().get(id);
-                (Some(id), program, program.and_then(|p| p.instructions.get(at as usize)))
-            }
-            Which::Named(id, _) => (id, id.and_then(|id| trace.programs().get(id)), None),
+impl<'t> InstructionSums<'t> {
+    pub(super) fn new(
+        trace: &'t Trace,
+        programs: &ProgramWork,
+        which: InstructionKey<'t>,
+        on_device: bool,
+    ) -> InstructionSums<'t> {
+        let (program_id, program, at) = match which {
+            InstructionKey::Known(id, at) => (Some(id), trace.programs().get(id), Some(at)),
+            InstructionKey::Named(id, _) => (id, id.and_then(|id| trace.programs().get(id)), None),
         };
+        let known = program.zip(at);
+        let instruction =
+            known.and_then(|(p, at)| Some((p.instruction(at)?, *p.scheduled().get(at as usize)?)));
         let name = match which {
-            Which::Named(_, name) => name,
-            Which::Known(..) => instruction.map_or("", |instruction| &instruction.name),
+            InstructionKey::Named(_, name) => name,
+            InstructionKey::Known(..) => instruction.map_or("", |(instruction, _)| instruction.name),
         };
-        Sums {
+        InstructionSums {
             program,
             program_id,
             instruction,
+            cost: known.and_then(|(program, at)| programs.cost(program, at)),
             name,
             on_device,
             calls: 0,
@@ -81,7 +91,7 @@ impl<'t> Sums<'t> {
 
     /// Adds the cost of the piece of work added last: a call of its own, on a host, whose peaks are not known.
     pub(super) fn cost_of_one(&mut self) {
-        let Some((flops, bytes)) = self.instruction.and_then(|i| Some((i.flops?, i.bytes?))) else { return };
+        let Some((flops, bytes)) = self.cost.and_then(|cost| Some((cost.flops?, cost.bytes?))) else { return };
         self.costs(flops, bytes, self.last_own_ns);
         (self.at_peak_flops_ns, self.at_peak_bandwidth_ns) = (None, None);
     }
@@ -105,7 +115,7 @@ impl<'t> Sums<'t> {
     }
 
     /// Adds all of another.
-    fn merge(&mut self, other: &Sums<'t>) {
+    fn merge(&mut self, other: &InstructionSums<'t>) {
         let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
             (a, b) => a.or(b),
@@ -134,11 +144,11 @@ impl<'t> Sums<'t> {
         match by {
             InstructionsBy::Instruction => String::new(),
             InstructionsBy::Category => self.category().unwrap_or("unknown").to_owned(),
-            InstructionsBy::Line => match self.instruction.and_then(|i| i.source.as_ref()) {
+            InstructionsBy::Line => match self.instruction.and_then(|(i, _)| i.source) {
                 Some(source) => format!("{}:{}", source.file, source.line),
                 None => unknown("source line"),
             },
-            InstructionsBy::Path => match self.instruction.map(|i| i.op_path.as_str()) {
+            InstructionsBy::Path => match self.instruction.map(|(i, _)| i.op_path()) {
                 Some(path) if !path.is_empty() => path.to_owned(),
                 _ => unknown("path"),
             },
@@ -152,7 +162,7 @@ impl<'t> Sums<'t> {
     }
 
     fn category(&self) -> Option<&'static str> {
-        self.instruction.map(|instruction| instruction.kind.label())
+        self.cost.map(|cost| cost.kind.label())
     }
 
     fn row(&self, name: String, by: InstructionsBy, totals: &InstructionsTotals) -> InstructionRow {
@@ -170,14 +180,14 @@ impl<'t> Sums<'t> {
             _ => None,
         };
         let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        let instruction = self.instruction;
-        let source = instruction.and_then(|i| i.source.as_ref()).filter(|_| own || by == InstructionsBy::Line);
-        let fused = || text(&fused_text(&self.program?.graph, instruction?.node));
+        let instruction = self.instruction.map(|(instruction, _)| instruction);
+        let source = instruction.and_then(|i| i.source).filter(|_| own || by == InstructionsBy::Line);
+        let fused = || text(&fused_text(&self.program?.graph, self.instruction?.1));
         InstructionRow {
             name,
             program: self.program.map(|program| program.name.clone()).filter(|_| own),
             program_id: self.program_id.filter(|_| own || by == InstructionsBy::Program),
-            opcode: instruction.map(|i| i.opcode.clone()).filter(|_| own),
+            opcode: instruction.map(|i| i.opcode.to_owned()).filter(|_| own),
             category: self.category().filter(|_| own || by == InstructionsBy::Category),
             on_device: self.on_device,
             calls: self.calls,
@@ -193,10 +203,10 @@ impl<'t> Sums<'t> {
             of_peak_flops: flops,
             of_peak_bandwidth: bandwidth,
             note,
-            shape: instruction.and_then(|i| text(&i.shape)).filter(|_| own),
-            op_path: instruction.and_then(|i| text(&i.op_path)).filter(|_| own || by == InstructionsBy::Path),
-            source: source.map(short),
-            file: source.map(|source| source.file.clone()),
+            shape: instruction.and_then(|i| text(&i.shape.text())).filter(|_| own),
+            op_path: instruction.and_then(|i| text(i.op_path())).filter(|_| own || by == InstructionsBy::Path),
+            source: source.map(SourceLine::short),
+            file: source.map(|source| source.file.to_owned()),
             line: source.map(|source| source.line),
             fused: own.then(fused).flatten(),
             instructions: self.members,
@@ -209,7 +219,7 @@ impl<'t> Sums<'t> {
 
 /// The rows, the longest first.
 pub(super) fn rows(
-    sums: Vec<Sums<'_>>,
+    sums: Vec<InstructionSums<'_>>,
     by: InstructionsBy,
     totals: &InstructionsTotals,
 ) -> Vec<InstructionRow> {
@@ -218,7 +228,7 @@ pub(super) fn rows(
             sums.iter().map(|sums| sums.row(sums.name.to_owned(), by, totals)).collect()
         }
         _ => {
-            let mut grouped: Vec<(String, Sums<'_>)> = Vec::new();
+            let mut grouped: Vec<(String, InstructionSums<'_>)> = Vec::new();
             let mut at: HashMap<(String, bool), usize, RandomState> = HashMap::default();
             for sums in &sums {
                 let key = sums.key(by);

@@ -6,7 +6,7 @@
 //! exactly half. Any other mask counts as none: its content is not recorded. Sequences packed into one batch
 //! (`cu_seqlens`) have no model, because their lengths are not recorded. Bytes: queries, keys, values, bias and
 //! result once; backward also the result's gradient and the three gradients written. Row statistics are left
-//! out: a few bytes a row.
+//! out: a few bytes per row.
 
 use super::{Call, Cost, Counter, Family, Pipe};
 use crate::roofline::call::{size, sum, times};
@@ -36,7 +36,6 @@ struct Layout {
     /// Heads before positions (batch, heads, positions, size), or behind.
     heads_first: bool,
     causal: Causal,
-    /// An added bias.
     bias: Option<usize>,
     /// Where the lengths of packed sequences stand, if anywhere.
     packed: Option<usize>,

@@ -94,7 +94,7 @@ fn forward(op: &str, call: &Call) -> Option<Cost> {
             let out = spread.checked_sub(both_sides)?.checked_add(reach)?.checked_add(along(&more, d)?)?;
             out.checked_add(1)?
         } else {
-            // Division towards zero, as integers do it: a window that does not fit is dropped.
+            // Division toward zero, as integers do it: a window that does not fit is dropped.
             let room = space.checked_add(both_sides)?.checked_sub(reach)?.checked_sub(1)?;
             room.checked_div(stride)?.checked_add(1)?
         };

@@ -19,12 +19,12 @@ pub(super) fn model(op: &str) -> Option<Counter> {
 
 fn shape(op: &str) -> Option<Shape> {
     let base = op.strip_suffix('_').unwrap_or(op);
-    if UNARY.contains(&base) || RANDOM_MASKED.contains(&base) {
+    if UNARY_OPS.contains(&base) || RANDOM_MASKED_OPS.contains(&base) {
         Some((1, 1))
-    } else if BINARY.contains(&base) || COMPARISONS.contains(&base) {
+    } else if BINARY_OPS.contains(&base) || COMPARISON_OPS.contains(&base) {
         Some((2, 1))
     } else {
-        TERNARY.iter().find(|(name, _)| *name == base).map(|&(_, flops)| (3, flops))
+        TERNARY_OPS.iter().find(|(name, _)| *name == base).map(|&(_, flops)| (3, flops))
     }
 }
 
@@ -43,11 +43,11 @@ fn count(op: &str, call: &Call) -> Option<Cost> {
     let in_place = op.ends_with('_');
     let out = match base {
         _ if in_place => call.element(0)?.bytes,
-        _ if COMPARISONS.contains(&base) => of_type("bool")?.bytes,
+        _ if COMPARISON_OPS.contains(&base) => of_type("bool")?.bytes,
         _ => element.bytes,
     };
     // Dropout also writes which elements it kept.
-    let mask = if RANDOM_MASKED.contains(&base) { 1 } else { 0 };
+    let mask = if RANDOM_MASKED_OPS.contains(&base) { 1 } else { 0 };
     let written = results.checked_mul(out + mask)?;
     Some(vector(
         Family::Elementwise,
@@ -69,7 +69,7 @@ fn result_type(call: &Call, tensors: impl Iterator<Item = usize>) -> Option<Elem
     call.element(tensors.filter_map(|i| rank(i).map(|rank| (rank, i))).max()?.1)
 }
 
-const UNARY: &[&str] = &[
+const UNARY_OPS: &[&str] = &[
     "abs",
     "acos",
     "acosh",
@@ -141,10 +141,10 @@ const UNARY: &[&str] = &[
 ];
 
 /// Elementwise with a mask of bytes as a second result.
-const RANDOM_MASKED: &[&str] = &["native_dropout"];
+const RANDOM_MASKED_OPS: &[&str] = &["native_dropout"];
 
 /// The second operand may be a number.
-const BINARY: &[&str] = &[
+const BINARY_OPS: &[&str] = &[
     "add",
     "atan2",
     "bitwise_and",
@@ -181,7 +181,7 @@ const BINARY: &[&str] = &[
     "true_divide",
 ];
 
-const COMPARISONS: &[&str] = &[
+const COMPARISON_OPS: &[&str] = &[
     "eq",
     "ge",
     "gt",
@@ -197,5 +197,5 @@ const COMPARISONS: &[&str] = &[
     "ne",
 ];
 
-const TERNARY: &[(&str, u64)] =
+const TERNARY_OPS: &[(&str, u64)] =
     &[("addcdiv", 3), ("addcmul", 3), ("lerp", 3), ("where", 1), ("mse_loss_backward", 3)];

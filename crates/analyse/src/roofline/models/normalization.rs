@@ -1,9 +1,9 @@
-//! Layer, batch, group and RMS normalisation, forward and backward.
+//! Layer, batch, group and RMS normalization, forward and backward.
 //!
-//! Operations for each element: mean 1, variance 2, normalising 2, weight 1, bias 1; batch normalisation by
+//! Operations for each element: mean 1, variance 2, normalizing 2, weight 1, bias 1; batch normalization by
 //! running statistics 2 in all; RMS 3 and the weight 1. Backward: 10 for the input's gradient (RMS 8), 2 for
 //! the weights', 1 for the bias'. All of it is far under what the bytes take. Bytes: all tensors given once,
-//! and the results: the normalised tensor or the gradients, and the statistics in `float`.
+//! and the results: the normalized tensor or the gradients, and the statistics in `float`.
 
 use super::{Call, Cost, Counter, Element, Family, vector};
 use crate::roofline::call::{product, size, sum, times};
@@ -86,7 +86,7 @@ fn backward(op: &str, call: &Call) -> Option<Cost> {
     Some(vector(Family::Normalization, times(&[elements, per_element])?, read, written, element))
 }
 
-/// How often the normalised sizes, a concrete input, fit into the elements.
+/// How often the normalized sizes, a concrete input, fit into the elements.
 fn rows(call: &Call, elements: u64, normalized: usize) -> Option<u64> {
     elements.checked_div(product(&call.ints(normalized)?)?)
 }

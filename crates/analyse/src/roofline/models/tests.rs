@@ -100,7 +100,7 @@ fn attention() {
         let values = ["", "", "", "0.", causal, "False", "0.125"];
         cost("aten::_scaled_dot_product_flash_attention", dims, &[B, B, B], &values).unwrap()
     };
-    // TraceLens' figures of the Qwen trace: 10.239377408 GFLOP and 69.875 MiB.
+    // TraceLens' numbers of the Qwen trace: 10.239377408 GFLOP and 69.875 MiB.
     assert_eq!((flash("True").flops, flash("True").bytes()), (10_239_377_408, 69_875 * 1_048_576 / 1000));
     assert_eq!(flash("False").flops, 2 * 10_239_377_408);
     // Backward five products instead of two, one of them recomputed.
@@ -156,7 +156,7 @@ fn normalization_and_softmax() {
 
 #[test]
 fn elementwise_and_reductions() {
-    // TraceLens' figures of the Qwen trace: 69.90911865234375 MiB, 0.06824493408203125 MiB.
+    // TraceLens' numbers of the Qwen trace: 69.90911865234375 MiB, 0.06824493408203125 MiB.
     let mul = cost("aten::mul", "[[16, 559, 1024], [16, 559, 1]]", &[F, F], &[]).unwrap();
     assert_eq!((mul.flops, mul.bytes()), (9_158_656, 73_305_024));
     let add = cost("aten::add", "[[16, 559, 1], [], []]", &[F, "double", "Scalar"], &["", "", "1"]).unwrap();

@@ -23,14 +23,14 @@ impl Ord for Ordered {
 
 /// Values below and above their median.
 #[derive(Default)]
-pub(super) struct Spread {
+pub(super) struct RunningMedian {
     low: BinaryHeap<Ordered>,
     high: BinaryHeap<Reverse<Ordered>>,
     low_sum: f64,
     high_sum: f64,
 }
 
-impl Spread {
+impl RunningMedian {
     /// Takes in one value.
     pub(super) fn add(&mut self, value: f64) {
         let to_low = self.low.peek().is_none_or(|top| value <= top.0);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn distances_are_those_worked_out_by_hand() {
-        let mut spread = Spread::default();
+        let mut spread = RunningMedian::default();
         // Of {5}: 0. {1, 5}: 4. {1, 4, 5}: 3 + 1. {1, 2, 4, 5}: 1 + 2 + 3 from 2. {1, 2, 4, 5, 25}: 3 + 2 + 1 + 21.
         for (value, distance) in [(5.0, 0.0), (1.0, 4.0), (4.0, 4.0), (2.0, 6.0), (25.0, 27.0)] {
             spread.add(value);

@@ -3,7 +3,7 @@
 use stepscope_model::{Attr, Domain, Kind, Ns, SliceId, StrId, Trace};
 
 use super::FoundBy;
-use super::found::Found;
+use super::marked::MarkedIteration;
 use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
 use crate::names::copies::{Direction, copy_name};
@@ -16,7 +16,7 @@ const MAX_SAMPLED_BYTES: i64 = 64 << 10;
 const MIN_KERNELS: u32 = 8;
 
 /// Iterations by heuristics, if the names in the trace are an engine's.
-pub(super) fn iterations(trace: &Trace) -> (FoundBy, Vec<Found>) {
+pub(super) fn iterations(trace: &Trace) -> (FoundBy, Vec<MarkedIteration>) {
     let slices = trace.slices();
     let mut engines = ByName::new(trace, is_engines);
     let named = |kind| matches!(kind, Kind::HostOp | Kind::Kernel | Kind::PythonFunction);
@@ -50,10 +50,10 @@ fn work_of_first_device(trace: &Trace) -> Vec<SliceId> {
 }
 
 /// Work from one small copy to the host to the next.
-fn between_copies(trace: &Trace, work: &[SliceId]) -> Vec<Found> {
+fn between_copies(trace: &Trace, work: &[SliceId]) -> Vec<MarkedIteration> {
     let slices = trace.slices();
     let mut to_host = ByName::new(trace, |name| copy_name(name).0 == Direction::DeviceToHost);
-    let mut found: Vec<Found> = Vec::new();
+    let mut found: Vec<MarkedIteration> = Vec::new();
     let mut open: Option<(StrId, Ns, u32)> = None;
     for &id in work {
         let (kind, name) = (slices.kind(id), slices.name(id));
@@ -63,7 +63,7 @@ fn between_copies(trace: &Trace, work: &[SliceId]) -> Vec<Found> {
         if kind == Kind::Memcpy && *kernels >= MIN_KERNELS && to_host.get(name) && small() {
             // Copies on another stream may still run when the next iteration has begun.
             let start = found.last().map_or(*start, |last| last.end.max(*start));
-            found.push(Found::on_device(name, start, slices.end(id).max(start)));
+            found.push(MarkedIteration::on_device(name, start, slices.end(id).max(start)));
             open = None;
         }
     }
@@ -71,10 +71,10 @@ fn between_copies(trace: &Trace, work: &[SliceId]) -> Vec<Found> {
 }
 
 /// The work of each replay of a graph.
-fn replays(trace: &Trace, work: &[SliceId]) -> Vec<Found> {
+fn replays(trace: &Trace, work: &[SliceId]) -> Vec<MarkedIteration> {
     let slices = trace.slices();
     let mut is_graph = ByName::new(trace, is_graph_launch);
-    let mut found: Vec<(SliceId, Found)> = Vec::new();
+    let mut found: Vec<(SliceId, MarkedIteration)> = Vec::new();
     for &id in work {
         let Some(call) = trace.links().launch(id).filter(|&call| is_graph.get(slices.name(call))) else {
             continue;
@@ -84,7 +84,7 @@ fn replays(trace: &Trace, work: &[SliceId]) -> Vec<Found> {
             Some((last, replay)) if *last == call => replay.end = replay.end.max(end),
             last => {
                 let start = last.map_or(start, |(_, replay)| replay.end.max(start));
-                found.push((call, Found::on_device(slices.name(call), start, end.max(start))));
+                found.push((call, MarkedIteration::on_device(slices.name(call), start, end.max(start))));
             }
         }
     }

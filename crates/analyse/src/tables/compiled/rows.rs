@@ -38,7 +38,7 @@ struct Eager {
 /// A generated kernel: its name, its region and pass, its backend, sizes and file.
 type GeneratedKey = (StrId, Option<(Option<CompileId>, bool)>, Option<StrId>, Option<StrId>, Option<StrId>);
 
-struct Sums<'a> {
+struct CompiledTotals<'a> {
     trace: &'a Trace,
     walk: &'a Walk,
     regions: Map<Option<CompileId>, Region>,
@@ -53,7 +53,7 @@ struct Sums<'a> {
 }
 
 pub(super) fn report(trace: &Trace, steps: &Steps, selection: &Selection, walk: &Walk) -> Compiled {
-    let mut sums = Sums {
+    let mut sums = CompiledTotals {
         trace,
         walk,
         regions: Map::default(),
@@ -80,7 +80,7 @@ fn step_of(steps: &Steps, at: Ns) -> Option<usize> {
     (at < Ns(steps.steps[step].host_end_ns)).then_some(step)
 }
 
-impl Sums<'_> {
+impl CompiledTotals<'_> {
     fn add_regions(&mut self) {
         let slices = self.trace.slices();
         for call in &self.walk.calls {

@@ -12,13 +12,13 @@ use crate::scope::selection::Selection;
 const NONE: u32 = u32::MAX;
 
 /// Inside of compiled code.
-const CODE: u8 = 1;
+const IN_CODE: u8 = 1;
 /// Inside of an operator.
-const OPERATOR: u8 = 2;
+const IN_OPERATOR: u8 = 2;
 
 /// What a name is to torch.compile.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Word {
+enum NameRole {
     Region(Option<CompileId>),
     Backward,
     Code,
@@ -56,7 +56,6 @@ pub(super) struct Compilation {
     pub(super) of_frame: bool,
 }
 
-/// What was found.
 pub(super) struct Walk {
     pub(super) calls: Vec<Call>,
     pub(super) backwards: Vec<Backward>,
@@ -76,13 +75,15 @@ impl Walk {
         let slices = trace.slices();
         let mut words = ByName::new(trace, word);
         let host = |id: &SliceId| matches!(slices.kind(*id), Kind::HostOp | Kind::HostAnnotation);
-        let is_sign = |word| matches!(word, Word::Region(_) | Word::Backward | Word::Code | Word::Compiler);
+        let is_sign = |word| {
+            matches!(word, NameRole::Region(_) | NameRole::Backward | NameRole::Code | NameRole::Compiler)
+        };
         let mut with_regions = vec![false; trace.lanes().iter().count()];
         let mut any = false;
         for id in slices.ids().filter(host) {
             let word = words.get(slices.name(id));
             any |= is_sign(word);
-            with_regions[slices.lane(id).index()] |= matches!(word, Word::Region(_));
+            with_regions[slices.lane(id).index()] |= matches!(word, NameRole::Region(_));
         }
         if !any {
             return None;
@@ -118,19 +119,20 @@ impl Walk {
             {
                 call.function.get_or_insert(slices.name(id));
             }
-            let word = if host(&id) { words.get(slices.name(id)) } else { Word::Nothing };
-            if word == Word::Nothing {
+            let word = if host(&id) { words.get(slices.name(id)) } else { NameRole::Nothing };
+            if word == NameRole::Nothing {
                 continue;
             }
             let (selected, dur) = (selection.contains(trace, id), slices.dur(id).0);
             match word {
                 // What the compiler runs to see shapes is no part of the program.
                 _ if inside != NONE => {
-                    if let (Word::About(id), Some(of)) = (word, walk.compilations.get_mut(inside as usize)) {
+                    if let (NameRole::About(id), Some(of)) = (word, walk.compilations.get_mut(inside as usize))
+                    {
                         of.id.get_or_insert(id);
                     }
                 }
-                Word::Region(id_of) if selected => {
+                NameRole::Region(id_of) if selected => {
                     if let Some(outer) = walk.calls.get_mut(region as usize) {
                         outer.inside_ns = outer.inside_ns.saturating_add(dur);
                     }
@@ -138,17 +140,17 @@ impl Walk {
                     let nested = region != NONE;
                     walk.calls.push(Call { slice: id, id: id_of, nested, inside_ns: 0, function: None });
                 }
-                Word::Backward if selected => {
+                NameRole::Backward if selected => {
                     walk.backward[at] = walk.backwards.len() as u32;
                     walk.backwards.push(Backward { slice: id, inside_ns: 0 });
-                    flags[at] |= CODE;
+                    flags[at] |= IN_CODE;
                     walk.has_code = true;
                 }
-                Word::Code => {
-                    flags[at] |= CODE;
+                NameRole::Code => {
+                    flags[at] |= IN_CODE;
                     walk.has_code = true;
                 }
-                Word::Compiler if selected => {
+                NameRole::Compiler if selected => {
                     if let Some(around) = walk.backwards.get_mut(backward as usize) {
                         around.inside_ns = around.inside_ns.saturating_add(dur);
                     } else if let Some(around) = walk.calls.get_mut(region as usize) {
@@ -158,9 +160,9 @@ impl Walk {
                     // The backward pass is compiled when it first runs.
                     walk.compilations.push(Compilation { slice: id, id: None, of_frame: backward == NONE });
                 }
-                Word::Lookup if selected => walk.lookups.push(id),
-                Word::Operator => {
-                    flags[at] |= OPERATOR;
+                NameRole::Lookup if selected => walk.lookups.push(id),
+                NameRole::Operator => {
+                    flags[at] |= IN_OPERATOR;
                     let seen = with_regions[slices.lane(id).index()] && selected;
                     if above == 0 && seen && kind == Kind::HostOp {
                         walk.operators.push((id, region != NONE));
@@ -185,19 +187,19 @@ impl Walk {
     }
 }
 
-fn word(name: &str) -> Word {
+fn word(name: &str) -> NameRole {
     if let Some(id) = compiled_region(name) {
-        return Word::Region(id);
+        return NameRole::Region(id);
     }
     match name {
-        CACHE_LOOKUP => Word::Lookup,
-        _ if is_backward(name) => Word::Backward,
-        _ if is_compiled_code(name) => Word::Code,
-        _ if is_compiler(name) => Word::Compiler,
+        CACHE_LOOKUP => NameRole::Lookup,
+        _ if is_backward(name) => NameRole::Backward,
+        _ if is_compiled_code(name) => NameRole::Code,
+        _ if is_compiler(name) => NameRole::Compiler,
         _ => match compiled_for(name) {
-            Some(id) => Word::About(id),
-            None if is_operator(name) => Word::Operator,
-            None => Word::Nothing,
+            Some(id) => NameRole::About(id),
+            None if is_operator(name) => NameRole::Operator,
+            None => NameRole::Nothing,
         },
     }
 }

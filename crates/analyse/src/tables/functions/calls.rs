@@ -25,7 +25,7 @@ pub fn calls(profile: &Profile, value: usize) -> Result<Vec<CallRow>, NoCalls> {
     if profile.samples().is_empty() {
         return Err(NoCalls::NoStacks);
     }
-    let unit = profile.values().get(value).map(|kind| AmountUnit::of(kind.unit));
+    let unit = profile.values().get(value).map(|kind| AmountUnit::from_unit(kind.unit));
     if unit != Some(AmountUnit::Nanoseconds) {
         return Err(NoCalls::NoTimes);
     }

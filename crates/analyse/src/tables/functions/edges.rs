@@ -12,11 +12,9 @@ use super::{AmountUnit, FunctionId, Names};
 pub struct EdgeRow {
     /// The function that called.
     pub caller: String,
-    /// Where it is.
     pub caller_place: String,
     /// The function that was called.
     pub callee: String,
-    /// Where it is.
     pub callee_place: String,
     /// How often, where calls were counted.
     pub calls: Option<u64>,
@@ -77,12 +75,16 @@ fn edges(
         false => {
             let pairs =
                 profile.calls.iter().flat_map(|row| row.callers.iter().map(move |caller| (row, caller)));
-            let kept = pairs.filter(|(row, caller)| keep(&names, names.of(caller.frame), names.of(row.frame)));
+            let kept = pairs.filter(|(row, caller)| {
+                keep(&names, names.function_of(caller.frame), names.function_of(row.frame))
+            });
             kept.map(|(row, caller)| counted(&names, row, caller)).collect::<Vec<_>>()
         }
         true => {
-            let unit =
-                profile.values().get(value).map_or(AmountUnit::Samples, |kind| AmountUnit::of(kind.unit));
+            let unit = profile
+                .values()
+                .get(value)
+                .map_or(AmountUnit::Samples, |kind| AmountUnit::from_unit(kind.unit));
             let all = Tree::new(profile, &names, value).edges();
             let kept = all.into_iter().filter(|((caller, callee), _)| keep(&names, *caller, *callee));
             kept.map(|((caller, callee), (own, total))| EdgeRow {
@@ -128,6 +130,6 @@ fn counted(names: &Names<'_>, row: &CallRow, caller: &Caller) -> EdgeRow {
         primitive_calls: known.then_some(caller.primitive_calls),
         self_ns: Some(caller.self_ns.0),
         total_ns: Some(caller.total_ns.0),
-        ..between(names, names.of(caller.frame), names.of(row.frame))
+        ..between(names, names.function_of(caller.frame), names.function_of(row.frame))
     }
 }

@@ -24,7 +24,6 @@ pub(crate) struct Tree<'a> {
 
 /// What happens on the way through the tree.
 pub(crate) enum Step {
-    /// A node begins.
     Enter(u32),
     /// A node and all below it are done.
     Leave(u32),
@@ -80,7 +79,7 @@ impl<'a> Tree<'a> {
     }
 
     pub(crate) fn function(&self, node: u32) -> FunctionId {
-        self.names.of(self.frame[node as usize])
+        self.names.function_of(self.frame[node as usize])
     }
 
     pub(crate) fn parent(&self, node: u32) -> Option<u32> {

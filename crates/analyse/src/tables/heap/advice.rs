@@ -8,7 +8,7 @@ use super::{HeapLineRow, HeapReport};
 use crate::memory::categories::{Categories, Category};
 use crate::memory::history::History;
 use crate::memory::leaks::{Grouping, MIN_GROWTH_BYTES, leaks};
-use crate::memory::out_of_memory::{Held, held_at};
+use crate::memory::out_of_memory::{LineHolding, held_at};
 use crate::memory::places::Places;
 use crate::statistics::GrowthRule;
 
@@ -18,24 +18,21 @@ const LARGE_SHARE: f64 = 0.10;
 /// it in the later part, and as much as would be a leak.
 const GROWTH_SHARE: f64 = 0.05;
 /// A line churns if it allocates so many times what the program ever held, …
-const CHURN: i64 = 20;
+const MIN_CHURN_RATIO: i64 = 20;
 /// … at least this much.
-const CHURN_BYTES: i64 = 256 << 20;
+const MIN_CHURN_BYTES: i64 = 256 << 20;
 /// Pieces of one kind.
-const MOST: usize = 3;
+const MAX_PER_KIND: usize = 3;
 
 /// One thing to change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Advice {
     /// What kind of thing: `holds`, `grows` or `churns`.
     pub kind: &'static str,
-    /// The line.
     pub place: String,
-    /// The function.
     pub function: String,
     /// The bytes that it is about.
     pub bytes: i64,
-    /// What to do.
     pub change: &'static str,
 }
 
@@ -51,15 +48,16 @@ pub fn advice(report: &HeapReport) -> Vec<Advice> {
     grows.order_by_key(|row| std::cmp::Reverse(row.growth_bytes));
     let change = "it keeps growing: bound what is collected there (a cache, a list, a tensor with its graph), or delete it when \
                   it was used";
-    let mut found: Vec<Advice> =
-        (grows.iter().take(MOST)).map(|row| of("grows", row, row.growth_bytes.unwrap_or(0), change)).collect();
-    let holds = known(report).filter(|row| row.peak_share >= LARGE_SHARE).take(MOST);
+    let mut found: Vec<Advice> = (grows.iter().take(MAX_PER_KIND))
+        .map(|row| advice_on("grows", row, row.growth_bytes.unwrap_or(0), change))
+        .collect();
+    let holds = known(report).filter(|row| row.peak_share >= LARGE_SHARE).take(MAX_PER_KIND);
     found.extend(holds.filter(|row| !grows.contains(row)).map(|row| {
         let change = match row.live_bytes >= row.peak_bytes / 2 {
             true => "it is kept to the end: load less of it at once, use a smaller type (float32, int32), or map the file",
             false => "it is freed later: free it earlier (del), work in pieces, or write into an array that exists (out=)",
         };
-        of("holds", row, row.peak_bytes, change)
+        advice_on("holds", row, row.peak_bytes, change)
     }));
     found.extend(churns(report, peak));
     found
@@ -78,13 +76,13 @@ pub fn snapshot_advice(
         .map(|moment| held_at(history, places, &categories, moment, usize::MAX))
         .unwrap_or_default();
     let category = |row: &HeapLineRow| {
-        let same = |held: &&Held| held.line.line == row.line && held.line.file == row.file;
+        let same = |held: &&LineHolding| held.line.line == row.line && held.line.file == row.file;
         held.iter().find(same).map_or(Category::Unknown, |held| held.category)
     };
     let holds: Vec<Advice> = known(report)
         .filter(|row| row.peak_share >= LARGE_SHARE)
-        .take(MOST)
-        .map(|row| of("holds", row, row.peak_bytes, smaller(category(row))))
+        .take(MAX_PER_KIND)
+        .map(|row| advice_on("holds", row, row.peak_bytes, smaller(category(row))))
         .filter(|held| !found.iter().any(|grows| grows.place == held.place))
         .collect();
     found.extend(holds);
@@ -96,7 +94,7 @@ pub fn snapshot_advice(
 pub fn growth(snapshot: &Snapshot, history: &History, places: &Places) -> Vec<Advice> {
     let rule = &GrowthRule::COUNTED;
     let growing = leaks(snapshot, history, places, Grouping::Line, MIN_GROWTH_BYTES, rule).rows;
-    (growing.iter().filter(|row| row.line > 0).take(MOST))
+    (growing.iter().filter(|row| row.line > 0).take(MAX_PER_KIND))
         .map(|row| Advice {
             kind: "grows",
             place: format!("{}:{}", row.file, row.line),
@@ -134,16 +132,16 @@ fn known(report: &HeapReport) -> impl Iterator<Item = &HeapLineRow> {
     report.lines.iter().filter(|row| row.line > 0)
 }
 
-fn of(kind: &'static str, row: &HeapLineRow, bytes: i64, change: &'static str) -> Advice {
+fn advice_on(kind: &'static str, row: &HeapLineRow, bytes: i64, change: &'static str) -> Advice {
     Advice { kind, place: row.place(), function: row.function.clone(), bytes, change }
 }
 
 fn churns(report: &HeapReport, peak: i64) -> Vec<Advice> {
     let mut churns: Vec<&HeapLineRow> = known(report)
-        .filter(|row| row.allocated_bytes >= CHURN_BYTES && row.allocated_bytes / CHURN >= peak)
+        .filter(|row| row.allocated_bytes >= MIN_CHURN_BYTES && row.allocated_bytes / MIN_CHURN_RATIO >= peak)
         .collect();
     churns.order_by_key(|row| std::cmp::Reverse(row.allocated_bytes));
     let change =
         "it allocates and frees over and over: allocate once and write into it (out=, in-place operators)";
-    churns.iter().take(MOST).map(|row| of("churns", row, row.allocated_bytes, change)).collect()
+    churns.iter().take(MAX_PER_KIND).map(|row| advice_on("churns", row, row.allocated_bytes, change)).collect()
 }

@@ -2,13 +2,14 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
-use stepscope_model::{Instruction, Kind, LaneId, Order, SliceId, StrId, Tag, Trace};
+use stepscope_model::{GraphNode, Kind, LaneId, Order, SliceId, SourceLine, StrId, Tag, Trace};
 
 use super::{KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use crate::devices::kernel_form::KernelForm;
 use crate::devices::occupancy::Occupancy;
 use crate::names::by_name::ByName;
 use crate::names::tensor_core::{TensorCores, tensor_cores};
+use crate::programs::ProgramWork;
 use crate::scope::selection::device_of;
 use crate::scope::spread::{Durations, Spread};
 use crate::tables::ops::device::owner;
@@ -28,15 +29,15 @@ struct Key<'a> {
     lane: Option<LaneId>,
 }
 
-/// A mean weighted by duration, over the calls that have the figure.
+/// A mean weighted by duration, over the calls that have the number.
 #[derive(Copy, Clone, Default)]
-struct Weighted {
+struct WeightedMean {
     sum: f64,
     ns: i64,
     seen: bool,
 }
 
-impl Weighted {
+impl WeightedMean {
     fn add(&mut self, value: Option<f64>, ns: i64) {
         if let Some(value) = value {
             self.sum += value * ns as f64;
@@ -51,17 +52,17 @@ impl Weighted {
     }
 }
 
-struct Sums<'a> {
+struct KernelTotals<'a> {
     key: Key<'a>,
     calls: u64,
     total: i64,
     min: i64,
     max: i64,
-    blocks: Weighted,
-    occupancy: Weighted,
+    blocks: WeightedMean,
+    occupancy: WeightedMean,
     lanes: Vec<LaneId>,
     /// What its first kernel runs.
-    instruction: Option<&'a Instruction>,
+    instruction: Option<GraphNode<'a>>,
 }
 
 pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
@@ -76,8 +77,9 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
     let wanted = query.op.as_deref().map(|name| trace.strings().find(name));
     let mut on_tensor_cores = ByName::new(trace, tensor_cores);
     let occupancy = Occupancy::new(trace);
+    let programs = ProgramWork::new(trace);
     let mut report = KernelsReport::default();
-    let mut sums: Vec<Sums> = Vec::new();
+    let mut sums: Vec<KernelTotals> = Vec::new();
     let mut rows: HashMap<Key<'_>, u32, RandomState> = HashMap::default();
     let mut durations = Durations::default();
     for id in slices.ids().filter(|&id| slices.kind(id) == Kind::Kernel) {
@@ -101,19 +103,19 @@ pub(super) fn report(trace: &Trace, query: &KernelsQuery) -> KernelsReport {
             }
             TensorCores::No => {}
         }
-        let form = KernelForm::of(trace, id);
+        let form = KernelForm::read(trace, id);
         let key = key(trace, query, &form, id, op);
         let row = *rows.entry(key).or_insert_with(|| {
-            sums.push(Sums {
+            sums.push(KernelTotals {
                 key,
                 calls: 0,
                 total: 0,
                 min: i64::MAX,
                 max: 0,
-                blocks: Weighted::default(),
-                occupancy: Weighted::default(),
+                blocks: WeightedMean::default(),
+                occupancy: WeightedMean::default(),
                 lanes: Vec::new(),
-                instruction: trace.instruction(id),
+                instruction: programs.instruction(trace, id),
             });
             sums.len() as u32 - 1
         });
@@ -169,7 +171,7 @@ fn key<'a>(
 
 fn row(
     trace: &Trace,
-    sums: &Sums<'_>,
+    sums: &KernelTotals<'_>,
     spread: Option<Spread>,
     total: i64,
     tensor_core: TensorCores,
@@ -186,11 +188,8 @@ fn row(
     KernelRow {
         name: trace.text(sums.key.name).to_owned(),
         op: sums.key.op.map(|op| trace.text(op).to_owned()),
-        op_path: sums.instruction.map(|i| i.op_path.clone()).filter(|path| !path.is_empty()),
-        source: sums.instruction.and_then(|i| i.source.as_ref()).map(|source| {
-            let file = source.file.rsplit(['/', '\\']).next().unwrap_or(&source.file);
-            format!("{file}:{}", source.line)
-        }),
+        op_path: sums.instruction.map(|i| i.op_path().to_owned()).filter(|path| !path.is_empty()),
+        source: sums.instruction.and_then(|i| i.source).map(SourceLine::short),
         grid: list(sums.key.grid),
         block: list(sums.key.block),
         registers: sums.key.registers,

@@ -11,7 +11,6 @@ use super::Module;
 /// the square of its depth in path texts.
 const MAX_DEPTH: u32 = 100;
 
-/// Names one node.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct NodeId(u32);
 
@@ -23,7 +22,7 @@ impl NodeId {
 
 /// What is counted at a node itself, without its children.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Own {
+pub(super) struct OwnTotals {
     pub(super) calls: u64,
     pub(super) operators: u64,
     pub(super) flops: u64,
@@ -38,7 +37,7 @@ struct Node {
     depth: u32,
     name: String,
     class: String,
-    own: Own,
+    own: OwnTotals,
 }
 
 /// Grows as modules are met; a parent always stands before its children.
@@ -79,7 +78,7 @@ impl Tree {
         node
     }
 
-    pub(super) fn own(&mut self, node: NodeId) -> &mut Own {
+    pub(super) fn own(&mut self, node: NodeId) -> &mut OwnTotals {
         &mut self.nodes[node.0 as usize].own
     }
 
@@ -93,7 +92,7 @@ impl Tree {
         let node = *self.named.entry(key).or_insert(next);
         if node == next {
             let (name, class) = (name.to_owned(), class.to_owned());
-            self.nodes.push(Node { parent, depth, name, class, own: Own::default() });
+            self.nodes.push(Node { parent, depth, name, class, own: OwnTotals::default() });
         }
         node
     }
@@ -110,7 +109,7 @@ impl Tree {
 
     /// The list in which a module stands after the one around it, with the totals.
     pub(super) fn into_modules(self, count_calls: bool) -> Vec<Module> {
-        let mut total: Vec<Own> = self.nodes.iter().map(|n| n.own.clone()).collect();
+        let mut total: Vec<OwnTotals> = self.nodes.iter().map(|n| n.own.clone()).collect();
         for i in (0..self.nodes.len()).rev() {
             if let Some(parent) = self.nodes[i].parent {
                 let from = total[i].clone();

@@ -5,14 +5,14 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, CallTree, Kind, SliceId, StrId, Trace};
 
 use super::tree::{NodeId, Tree};
-use super::{Ledger, Origin, Report};
+use super::{ModulesLedger, ModulesReport, Origin};
 use crate::names::ranges::MODULE_CALL;
 use crate::scope::selection::Selection;
 use crate::tables::flops::{self, Flops};
 
 /// Where a host slice stands.
 #[derive(Copy, Clone, Default)]
-struct Place {
+struct ModulePlace {
     /// The module around it, or that it is.
     module: Option<NodeId>,
     /// The module whose forward operators the operator around it (or itself) is the backward of.
@@ -82,21 +82,21 @@ impl Namer {
 }
 
 /// The module of every host slice.
-pub(super) struct Found {
-    places: Vec<Place>,
+pub(super) struct ModulesOfSlices {
+    places: Vec<ModulePlace>,
     pub(super) paths: Vec<String>,
 }
 
-impl Found {
-    pub(super) fn all(trace: &Trace) -> Found {
+impl ModulesOfSlices {
+    pub(super) fn in_trace(trace: &Trace) -> ModulesOfSlices {
         let (mut namer, mut tree) = (Namer::new(trace), Tree::default());
         if namer.origin == Origin::None {
-            return Found { places: Vec::new(), paths: Vec::new() };
+            return ModulesOfSlices { places: Vec::new(), paths: Vec::new() };
         }
         let calls = CallTree::build(trace, |kind| kind != Kind::Overhead);
         let mut places = modules(trace, &Selection::all(), &mut namer, &mut tree, &calls);
         backward(trace, &Selection::all(), &mut tree, &calls, &mut places);
-        Found { places, paths: tree.paths() }
+        ModulesOfSlices { places, paths: tree.paths() }
     }
 
     /// The number of a host slice's module, and whether the slice is of its backward pass.
@@ -107,11 +107,11 @@ impl Found {
     }
 }
 
-pub(super) fn report(trace: &Trace, selection: &Selection) -> Report {
+pub(super) fn report(trace: &Trace, selection: &Selection) -> ModulesReport {
     let mut namer = Namer::new(trace);
     let mut tree = Tree::default();
     let calls = CallTree::build(trace, |kind| kind != Kind::Overhead);
-    let mut ledger = Ledger { misnested: calls.misnested, ..Ledger::default() };
+    let mut ledger = ModulesLedger { misnested: calls.misnested, ..ModulesLedger::default() };
     let places = match namer.origin {
         Origin::None => Vec::new(),
         _ => {
@@ -122,7 +122,7 @@ pub(super) fn report(trace: &Trace, selection: &Selection) -> Report {
     };
     devices(trace, selection, &mut tree, &places, &mut ledger);
     let modules = tree.into_modules(namer.origin == Origin::PythonCalls);
-    Report { origin: namer.origin, modules, ledger }
+    ModulesReport { origin: namer.origin, modules, ledger }
 }
 
 /// Finds the module of every host slice and adds up host time, operators and their floating-point operations.
@@ -132,14 +132,14 @@ fn modules(
     namer: &mut Namer,
     tree: &mut Tree,
     calls: &CallTree,
-) -> Vec<Place> {
+) -> Vec<ModulePlace> {
     let slices = trace.slices();
-    let mut places = vec![Place::default(); slices.len()];
+    let mut places = vec![ModulePlace::default(); slices.len()];
     let mut counts = Flops::new(trace);
     // Parents stand before their children in the columns.
     for id in slices.ids().filter(|&id| slices.kind(id).is_host()) {
         let parent = calls.parent(id);
-        let around = parent.map_or(Place::default(), |p| places[p.index()]);
+        let around = parent.map_or(ModulePlace::default(), |p| places[p.index()]);
         let begun = namer.begins(trace, tree, id, around.module);
         let counted = selection.contains_time(slices.start(id));
         let is_operator = slices.kind(id) == Kind::HostOp;
@@ -166,7 +166,7 @@ fn modules(
             let own = tree.own(node);
             own.operators += u64::from(!place.in_operator);
             if let Some(formula) = flops::formula(trace.name(id)) {
-                own.flops = own.flops.saturating_add(counts.of(id, formula));
+                own.flops = own.flops.saturating_add(counts.count_call(id, formula));
             }
         }
         places[id.index()] = place;
@@ -175,13 +175,19 @@ fn modules(
 }
 
 /// Gives operators outside of modules the module whose backward they are, and adds up their host time.
-fn backward(trace: &Trace, selection: &Selection, tree: &mut Tree, calls: &CallTree, places: &mut [Place]) {
+fn backward(
+    trace: &Trace,
+    selection: &Selection,
+    tree: &mut Tree,
+    calls: &CallTree,
+    places: &mut [ModulePlace],
+) {
     let slices = trace.slices();
     for id in slices.ids().filter(|&id| slices.kind(id).is_host()) {
         if places[id.index()].module.is_some() {
             continue;
         }
-        let around = calls.parent(id).map_or(Place::default(), |p| places[p.index()]);
+        let around = calls.parent(id).map_or(ModulePlace::default(), |p| places[p.index()]);
         let counted = selection.contains_time(slices.start(id));
         let own = match slices.kind(id) {
             Kind::HostOp => trace.links().forward_of(id).find_map(|forward| places[forward.index()].module),
@@ -199,7 +205,13 @@ fn backward(trace: &Trace, selection: &Selection, tree: &mut Tree, calls: &CallT
     }
 }
 
-fn devices(trace: &Trace, selection: &Selection, tree: &mut Tree, places: &[Place], ledger: &mut Ledger) {
+fn devices(
+    trace: &Trace,
+    selection: &Selection,
+    tree: &mut Tree,
+    places: &[ModulePlace],
+    ledger: &mut ModulesLedger,
+) {
     let slices = trace.slices();
     for id in slices.ids().filter(|&id| slices.kind(id).is_device_work()) {
         if !selection.contains(trace, id) {
@@ -208,7 +220,7 @@ fn devices(trace: &Trace, selection: &Selection, tree: &mut Tree, places: &[Plac
         let dur = slices.dur(id);
         ledger.device_ns = ledger.device_ns.saturating_add(dur.0);
         let (launch, op) = (trace.links().launch(id), trace.links().op(id));
-        let of = |field: fn(&Place) -> Option<NodeId>| {
+        let of = |field: fn(&ModulePlace) -> Option<NodeId>| {
             [launch, op].into_iter().flatten().find_map(|host| field(places.get(host.index())?))
         };
         let part = if let Some(node) = of(|p| p.module) {

@@ -1,4 +1,4 @@
-//! Device time of operators: the kernels, copies and fills that carry an operator's id.
+//! Device time of operators: the kernels, copies and memsets that carry an operator's id.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -16,7 +16,7 @@ use crate::scope::selection::device_of;
 pub(crate) type DeviceTime = [i64; 2];
 
 /// Device time by slice, and where the rest of it went.
-pub(crate) struct Attributed {
+pub(crate) struct DeviceTimes {
     /// Of the slice alone.
     pub own: Vec<DeviceTime>,
     /// With its children's.
@@ -41,10 +41,10 @@ pub(crate) fn owner(trace: &Trace, id: SliceId, tree: &HostTree, rule: Attributi
     })
 }
 
-impl Attributed {
-    pub(crate) fn new(trace: &Trace, tree: &HostTree, names: &mut Names<'_>, query: &OpsQuery) -> Attributed {
+impl DeviceTimes {
+    pub(crate) fn new(trace: &Trace, tree: &HostTree, names: &mut Names<'_>, query: &OpsQuery) -> DeviceTimes {
         let slices = trace.slices();
-        let mut at = Attributed {
+        let mut at = DeviceTimes {
             own: vec![[0; 2]; slices.len()],
             total: Vec::new(),
             eligible: vec![false; slices.len()],

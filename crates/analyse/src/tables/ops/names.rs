@@ -8,7 +8,7 @@ use crate::tables::flops::{Formula, formula};
 
 /// The facts of one name.
 #[derive(Copy, Clone, Default)]
-pub(crate) struct Facts {
+pub(crate) struct NameFacts {
     /// The profiler's own bookkeeping: no row, and its children move up.
     pub hidden: bool,
     /// One of the numbered step ranges, which share a row.
@@ -26,7 +26,7 @@ pub(crate) struct Facts {
 /// Facts of every name asked about so far.
 pub(crate) struct Names<'a> {
     trace: &'a Trace,
-    facts: Vec<Option<Facts>>,
+    facts: Vec<Option<NameFacts>>,
 }
 
 impl<'a> Names<'a> {
@@ -34,13 +34,13 @@ impl<'a> Names<'a> {
         Names { trace, facts: vec![None; trace.strings().len()] }
     }
 
-    pub(crate) fn facts(&mut self, name: StrId) -> Facts {
+    pub(crate) fn facts(&mut self, name: StrId) -> NameFacts {
         let trace = self.trace;
         *self.facts[name.index()].get_or_insert_with(|| facts(trace.text(name)))
     }
 }
 
-pub(crate) fn facts(name: &str) -> Facts {
+pub(crate) fn facts(name: &str) -> NameFacts {
     let step = step_number(name).is_some();
     let annotation = step
         || name.starts_with("Optimizer.")
@@ -60,5 +60,5 @@ pub(crate) fn facts(name: &str) -> Facts {
     // The file does not tell which ranges end on another thread; of PyTorch's own, the collectives' do.
     let asynchronous =
         ["nccl:", "gloo:", "ucc:", "mpi:", "xccl:", "hccl:"].iter().any(|backend| name.starts_with(backend));
-    Facts { hidden, step, annotation, asynchronous, eligible: op_is_eligible(name), formula: formula(name) }
+    NameFacts { hidden, step, annotation, asynchronous, eligible: op_is_eligible(name), formula: formula(name) }
 }

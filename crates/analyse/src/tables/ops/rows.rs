@@ -4,7 +4,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Kind, Order, StrId, Trace};
 
-use super::device::Attributed;
+use super::device::DeviceTimes;
 use super::extra::Extra;
 use super::names::Names;
 use super::tree::HostTree;
@@ -18,7 +18,7 @@ use crate::tables::flops::Flops;
 const NONE: u32 = u32::MAX;
 
 /// Sums of one row.
-struct Sums {
+struct OpTotals {
     name: StrId,
     kind: OpKind,
     extra: u32,
@@ -34,7 +34,7 @@ struct Sums {
 
 /// Rows by what makes them. A row without an extra is found by its name's position instead of by hashing.
 struct Rows {
-    sums: Vec<Sums>,
+    sums: Vec<OpTotals>,
     by_name: Vec<[u32; 2]>,
     others: HashMap<(OpKind, StrId, u32), u32, RandomState>,
 }
@@ -49,7 +49,7 @@ impl Rows {
         };
         if *slot == NONE {
             *slot = next;
-            self.sums.push(Sums {
+            self.sums.push(OpTotals {
                 name,
                 kind,
                 extra,
@@ -70,7 +70,7 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
     let slices = trace.slices();
     let mut names = Names::new(trace);
     let tree = HostTree::build(trace, &mut names, query.stray_calls);
-    let device = Attributed::new(trace, &tree, &mut names, query);
+    let device = DeviceTimes::new(trace, &tree, &mut names, query);
     let mut memory = MemoryRecords::new(trace, &query.selection);
     let mut flops = Flops::new(trace);
     let mut extra = Extra::new(trace, query.by);
@@ -82,7 +82,7 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
     let mut folded_calls = 0;
     let mut durations = Durations::default();
     for &id in &tree.order {
-        let bytes = memory.of(trace, id);
+        let bytes = memory.bytes_of(trace, id);
         if tree.shown(id) != Some(id) {
             folded_calls += u64::from(query.selection.contains(trace, id));
             continue;
@@ -128,7 +128,7 @@ pub(super) fn report(trace: &Trace, query: &OpsQuery) -> OpsReport {
         if kind == OpKind::Op
             && let Some(formula) = facts.formula
         {
-            sums.flops = sums.flops.saturating_add(flops.of(id, formula));
+            sums.flops = sums.flops.saturating_add(flops.count_call(id, formula));
         }
     }
     add_device_rows(trace, query, &mut rows);
@@ -193,7 +193,7 @@ fn place(
     trace: &Trace,
     names: &mut Names<'_>,
     extra: &Extra<'_>,
-    sums: &Sums,
+    sums: &OpTotals,
     spread: Option<Spread>,
     report: &mut OpsReport,
 ) {

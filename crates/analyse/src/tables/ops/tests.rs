@@ -192,7 +192,7 @@ fn a_step_has_a_number_everywhere() {
     let names: Vec<_> = report.annotations.iter().map(|r| r.name.as_str()).collect();
     assert_eq!(names, ["ProfilerStep#x", "ProfilerStep*"]);
     assert_eq!((report.ops.len(), report.ops[0].name.as_str()), (1, "ProfilerStep#"));
-    assert_eq!(crate::tables::run_info::analyse(&trace).steps, ["ProfilerStep#3"]);
+    assert_eq!(crate::tables::run_info::analyze(&trace).steps, ["ProfilerStep#3"]);
     assert_eq!(crate::steps::Steps::find(&trace).steps.len(), 1);
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct HostTree {
 impl HostTree {
     pub(crate) fn build(trace: &Trace, names: &mut Names<'_>, stray: StrayCalls) -> HostTree {
         let slices = trace.slices();
-        let homes = Homes::new(trace, names, stray);
+        let homes = HomeLanes::new(trace, names, stray);
         let mut order = Vec::with_capacity(slices.len());
         let mut parent = vec![NONE; slices.len()];
         let mut children = vec![0u32; slices.len()];
@@ -43,7 +43,7 @@ impl HostTree {
             let mut guests = std::iter::from_fn(|| moved.next_if(|m| m.0 <= lane).map(|m| m.1)).peekable();
             let mut own = slices
                 .of_lane(lane)
-                .filter(|&id| in_tree(slices.kind(id)) && homes.of(trace, id) == lane)
+                .filter(|&id| in_tree(slices.kind(id)) && homes.lane_of(trace, id) == lane)
                 .peekable();
             loop {
                 let next = match (own.peek(), guests.peek()) {
@@ -138,7 +138,7 @@ fn place(trace: &Trace, id: SliceId) -> (Ns, i64) {
 }
 
 /// Slices whose home is not their own lane, sorted by home and place.
-fn moved(trace: &Trace, homes: &Homes) -> Vec<(LaneId, SliceId)> {
+fn moved(trace: &Trace, homes: &HomeLanes) -> Vec<(LaneId, SliceId)> {
     let slices = trace.slices();
     let mut moved: Vec<(LaneId, SliceId)> = Vec::new();
     for (lane, info) in trace.lanes().iter() {
@@ -146,7 +146,7 @@ fn moved(trace: &Trace, homes: &Homes) -> Vec<(LaneId, SliceId)> {
             continue;
         }
         for id in slices.of_lane(lane).filter(|&id| in_tree(slices.kind(id))) {
-            let home = homes.of(trace, id);
+            let home = homes.lane_of(trace, id);
             if home != lane {
                 moved.push((home, id));
             }
@@ -157,15 +157,15 @@ fn moved(trace: &Trace, homes: &Homes) -> Vec<(LaneId, SliceId)> {
 }
 
 /// Decides on which thread each slice stands.
-struct Homes {
+struct HomeLanes {
     stray: StrayCalls,
     /// The main thread of each lane's process; the lane itself where there is none.
     main: Vec<LaneId>,
     has_ops: Vec<bool>,
 }
 
-impl Homes {
-    fn new(trace: &Trace, names: &mut Names<'_>, stray: StrayCalls) -> Homes {
+impl HomeLanes {
+    fn new(trace: &Trace, names: &mut Names<'_>, stray: StrayCalls) -> HomeLanes {
         let slices = trace.slices();
         // The main thread is the one that steps the profiler; else the process's first thread (on Linux it has
         // the process's number); else the one with the most operators.
@@ -199,10 +199,10 @@ impl Homes {
         let main = trace.lanes().iter().map(|(lane, info)| {
             of_process.get(&info.key.process).or(best.as_ref()).map_or(lane, |&(_, main)| main)
         });
-        Homes { stray, main: main.collect(), has_ops }
+        HomeLanes { stray, main: main.collect(), has_ops }
     }
 
-    fn of(&self, trace: &Trace, id: SliceId) -> LaneId {
+    fn lane_of(&self, trace: &Trace, id: SliceId) -> LaneId {
         let own = trace.slices().lane(id);
         match trace.slices().kind(id) {
             Kind::Runtime | Kind::Driver => match (trace.links().op(id), self.stray) {

@@ -5,6 +5,7 @@ use serde::Serialize;
 use stepscope_model::{Attr, CallTree, Kind, SliceId, Trace};
 
 use crate::names::by_name::ByName;
+use crate::programs::ProgramWork;
 use crate::threads::host_time::HostTime;
 
 /// A phase of a step.
@@ -13,13 +14,11 @@ use crate::threads::host_time::HostTime;
 pub enum Phase {
     /// The forward pass; all of inference.
     Forward,
-    /// The backward pass.
     Backward,
     /// Forward operators that the backward pass runs again (activation checkpointing).
     Recompute,
     /// The optimizer's update of the parameters.
     Update,
-    /// Nobody knows.
     Other,
 }
 
@@ -42,8 +41,7 @@ impl Phase {
 
 /// What a host slice's name says about the phase.
 #[derive(Copy, Clone, PartialEq, Eq)]
-enum Says {
-    /// The optimizer's range.
+enum PhaseHint {
     Optimizer,
     /// Many tensors at once, as optimizers do.
     ManyTensors,
@@ -58,24 +56,24 @@ enum Says {
     Nothing,
 }
 
-fn says(name: &str) -> Says {
+fn says(name: &str) -> PhaseHint {
     if name.starts_with("Optimizer.step#") || name.starts_with("Optimizer.zero_grad#") {
-        Says::Optimizer
+        PhaseHint::Optimizer
     } else if name.starts_with("autograd::engine::evaluate_function") {
-        Says::Engine
+        PhaseHint::Engine
     } else if name.contains("CheckpointFunctionBackward") {
-        Says::Checkpoint
+        PhaseHint::Checkpoint
     } else if name.trim_end_matches(|c: char| c.is_ascii_digit()).ends_with("Backward") {
-        Says::BackwardNode
+        PhaseHint::BackwardNode
     } else if name.ends_with("_backward") || name.ends_with("_backward_data") {
-        Says::BackwardOp
+        PhaseHint::BackwardOp
     } else if name.starts_with("aten::_foreach_")
         || name.starts_with("aten::_fused_ada")
         || name.starts_with("aten::_fused_sgd")
     {
-        Says::ManyTensors
+        PhaseHint::ManyTensors
     } else {
-        Says::Nothing
+        PhaseHint::Nothing
     }
 }
 
@@ -84,13 +82,14 @@ pub(crate) struct Phases {
     of: Vec<Option<Phase>>,
     /// Whether paths of compiled instructions tell gradients from the rest.
     by_path: bool,
+    programs: ProgramWork,
 }
 
 impl Phases {
     pub(crate) fn new(trace: &Trace, host: &HostTime, tree: &CallTree) -> Phases {
         let slices = trace.slices();
         let mut names = ByName::new(trace, says);
-        let grows = growing_nodes(trace, tree, &mut |id| names.get(slices.name(id)) == Says::Engine);
+        let grows = growing_nodes(trace, tree, &mut |id| names.get(slices.name(id)) == PhaseHint::Engine);
         let mut of: Vec<Option<Phase>> = vec![None; slices.len()];
         for (lane, _) in trace.lanes().iter() {
             let root = if host.backward().binary_search(&lane).is_ok() {
@@ -105,15 +104,17 @@ impl Phases {
                 let around = parent.map_or(root, |parent| of[parent.index()]);
                 let is_op = slices.kind(id) == Kind::HostOp;
                 of[id.index()] = match names.get(slices.name(id)) {
-                    Says::Optimizer => Some(Phase::Update),
-                    Says::Engine | Says::Checkpoint | Says::BackwardNode if is_op => Some(Phase::Backward),
-                    Says::BackwardOp if is_op && around != Some(Phase::Recompute) => Some(Phase::Backward),
-                    Says::ManyTensors if is_op && matches!(around, None | Some(Phase::Forward)) => {
+                    PhaseHint::Optimizer => Some(Phase::Update),
+                    PhaseHint::Engine | PhaseHint::Checkpoint | PhaseHint::BackwardNode if is_op => {
+                        Some(Phase::Backward)
+                    }
+                    PhaseHint::BackwardOp if is_op && around != Some(Phase::Recompute) => Some(Phase::Backward),
+                    PhaseHint::ManyTensors if is_op && matches!(around, None | Some(Phase::Forward)) => {
                         Some(Phase::Update)
                     }
-                    Says::Nothing if is_op && around == Some(Phase::Backward) => {
+                    PhaseHint::Nothing if is_op && around == Some(Phase::Backward) => {
                         let of_checkpoint =
-                            parent.is_some_and(|p| names.get(slices.name(p)) == Says::Checkpoint);
+                            parent.is_some_and(|p| names.get(slices.name(p)) == PhaseHint::Checkpoint);
                         let again = of_checkpoint || (is_forward(trace, id) && !grows[id.index()]);
                         Some(if again { Phase::Recompute } else { Phase::Backward })
                     }
@@ -122,10 +123,12 @@ impl Phases {
                 };
             }
         }
-        let by_path = slices.ids().filter(|&id| slices.kind(id).is_device_work()).any(|id| {
-            trace.instruction(id).is_some_and(|instruction| instruction.op_path.contains(TRANSPOSED))
-        });
-        Phases { of, by_path }
+        let programs = ProgramWork::new(trace);
+        let by_path = slices
+            .ids()
+            .filter(|&id| slices.kind(id).is_device_work())
+            .any(|id| programs.instruction(trace, id).is_some_and(|i| i.op_path().contains(TRANSPOSED_MARK)));
+        Phases { of, by_path, programs }
     }
 
     /// Whether the backward pass runs this host slice again.
@@ -134,11 +137,11 @@ impl Phases {
     }
 
     /// The phase in which device work was launched.
-    pub(crate) fn of(&self, trace: &Trace, host: &HostTime, work: SliceId) -> Phase {
+    pub(crate) fn phase_of(&self, trace: &Trace, host: &HostTime, work: SliceId) -> Phase {
         if self.by_path
-            && let Some(instruction) = trace.instruction(work)
+            && let Some(instruction) = self.programs.instruction(trace, work)
         {
-            return of_path(&instruction.op_path);
+            return of_path(instruction.op_path());
         }
         let links = trace.links();
         // A call that a file gives another thread than its operator says less than the operator.
@@ -149,17 +152,17 @@ impl Phases {
 }
 
 /// How JAX writes that something is of a gradient, computed again for it, or differentiated.
-const TRANSPOSED: &str = "transpose(";
-const RECOMPUTED: &str = "rematted_computation";
-const DIFFERENTIATED: &str = "jvp(";
+const TRANSPOSED_MARK: &str = "transpose(";
+const RECOMPUTED_MARK: &str = "rematted_computation";
+const DIFFERENTIATED_MARK: &str = "jvp(";
 
 /// The phase of an instruction of a program that computes gradients.
 fn of_path(path: &str) -> Phase {
-    if path.contains(RECOMPUTED) {
+    if path.contains(RECOMPUTED_MARK) {
         Phase::Recompute
-    } else if path.contains(TRANSPOSED) {
+    } else if path.contains(TRANSPOSED_MARK) {
         Phase::Backward
-    } else if path.contains(DIFFERENTIATED) {
+    } else if path.contains(DIFFERENTIATED_MARK) {
         Phase::Forward
     } else {
         // The update, or something before or after.

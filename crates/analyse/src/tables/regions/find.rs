@@ -11,10 +11,12 @@ const NONE: u32 = u32::MAX;
 pub(super) enum Owner {
     /// Neither its launch nor its operator is known.
     Unlinked,
-    /// Nobody's.
     None,
     /// A range's, by position; and whether the main thread waited in it while another thread launched the work.
-    Region { region: usize, handed_over: bool },
+    Region {
+        region: usize,
+        handed_over: bool,
+    },
 }
 
 /// All ranges, in column order.
@@ -93,7 +95,6 @@ impl Ranges {
         self.slices.len()
     }
 
-    /// Their slices.
     pub(super) fn slices(&self) -> &[SliceId] {
         &self.slices
     }

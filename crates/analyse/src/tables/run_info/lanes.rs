@@ -11,17 +11,14 @@ pub struct LaneInfo {
     pub device: bool,
     /// Process, or device, as the file names it.
     pub process: String,
-    /// The process's name.
     pub process_name: String,
     /// Thread, or stream, as the file names it.
     pub thread: String,
-    /// The thread's name.
     pub thread_name: String,
     /// Slices on it that belong there: a thread's calls, or a stream's work.
     pub slices: u64,
     /// Slices of other meanings (recording windows, unknown categories).
     pub other_slices: u64,
-    /// Points on it.
     pub points: u64,
     /// Earliest start of a slice.
     pub first_ns: Option<i64>,

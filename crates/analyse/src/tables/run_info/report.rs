@@ -6,14 +6,12 @@ use stepscope_model::{Distributed, ProfilerOptions};
 
 use super::LaneInfo;
 
-/// The answer.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct Report {
+pub struct RunInfo {
     /// The path as given.
     pub path: String,
     /// What the content turned out to be.
     pub format: String,
-    /// Bytes as stored.
     pub stored_bytes: u64,
     /// Bytes of text after decompression.
     pub text_bytes: u64,
@@ -41,9 +39,7 @@ pub struct Report {
     pub first_ns: Option<i64>,
     /// Latest end of any slice but recording windows.
     pub last_ns: Option<i64>,
-    /// The time between.
     pub extent_ns: i64,
-    /// Recording windows.
     pub recordings: Vec<RecordingInfo>,
     /// Names of the profiler's steps in order of time, each once.
     pub steps: Vec<String>,
@@ -60,7 +56,7 @@ pub struct Report {
     /// What was kept, repaired and set aside, the gravest first.
     pub notes: Vec<NoteInfo>,
     /// Whether everything in the file is accounted for.
-    pub ledger: Ledger,
+    pub ledger: EventsLedger,
     /// Bytes held in memory.
     pub heap_bytes: u64,
     /// The same by slice, point and flow end; `None` without any.
@@ -72,9 +68,7 @@ pub struct Report {
 pub struct DeviceInfo {
     /// Its number on its host.
     pub index: i64,
-    /// Its product name.
     pub name: String,
-    /// Memory in bytes.
     pub total_memory_bytes: Option<i64>,
     /// Compute capability (`9.0`).
     pub compute_capability: Option<String>,
@@ -84,12 +78,9 @@ pub struct DeviceInfo {
     pub warp_size: Option<i64>,
 }
 
-/// A recording window.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RecordingInfo {
-    /// Its name.
     pub name: String,
-    /// When it began.
     pub start_ns: i64,
     /// How long it took.
     pub dur_ns: i64,
@@ -102,20 +93,15 @@ pub struct CategoryInfo {
     pub category: String,
     /// What it means: a kind of slice, or `point`.
     pub kind: &'static str,
-    /// How many.
     pub count: u64,
 }
 
-/// A note.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NoteInfo {
-    /// A stable name.
     pub code: &'static str,
     /// `lost`, `repaired` or `info`.
     pub severity: &'static str,
-    /// How often.
     pub count: u64,
-    /// What happened.
     pub sentence: &'static str,
     /// Byte offsets in the text of the first few.
     pub offsets: Vec<u64>,
@@ -125,8 +111,7 @@ pub struct NoteInfo {
 
 /// Whether everything in the file is accounted for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "EventsLedger")]
-pub struct Ledger {
+pub struct EventsLedger {
     /// Events found in the file.
     pub events_in_file: u64,
     /// Kept with a length.

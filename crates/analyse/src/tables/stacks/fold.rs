@@ -3,7 +3,7 @@
 use stepscope_model::{CallTree, Domain, Kind, LaneId, Ns, Order, SliceId, Trace};
 
 use super::tree::{NONE, Node, Tree};
-use super::{Frame, Options, Report, Row, Weight, folded_text};
+use super::{Frame, Options, Row, StacksReport, Weight, folded_text};
 use crate::names::by_name::ByName;
 use crate::names::ranges::step_number;
 
@@ -15,7 +15,6 @@ pub struct Stacks {
 }
 
 impl Stacks {
-    /// Folds a trace.
     pub fn build(trace: &Trace, options: &Options) -> Stacks {
         let mut stacks = Stacks { weight: options.weight, tree: Tree::new(options.max_depth) };
         let shown = |kind: Kind| match kind {
@@ -54,7 +53,7 @@ impl Stacks {
     }
 
     /// The stacks as text.
-    pub fn report(&self, trace: &Trace) -> Report {
+    pub fn report(&self, trace: &Trace) -> StacksReport {
         let mut rows: Vec<Row> = Vec::new();
         let mut unlinked = Ns::ZERO;
         for node in self.worth() {
@@ -79,7 +78,7 @@ impl Stacks {
             }
             same
         });
-        Report { weight: self.weight, total_ns: self.total().0, unlinked_ns: unlinked.0, rows }
+        StacksReport { weight: self.weight, total_ns: self.total().0, unlinked_ns: unlinked.0, rows }
     }
 
     fn worth(&self) -> impl Iterator<Item = &Node> {

@@ -9,10 +9,10 @@ use crate::tables::modules::{self, Origin};
 use crate::tables::stacks::Frame;
 use crate::tables::stacks::tree::NONE;
 
-/// Forward and backward time are never added up in one figure, so the backward pass of a module is a node below it.
-const BACKWARD: &str = "(backward)";
+/// Forward and backward time are never added up in one number, so the backward pass of a module is a node below it.
+const BACKWARD_NAME: &str = "(backward)";
 /// The optimizer, the loss, copies of the input.
-const OUTSIDE: &str = "(outside modules)";
+const OUTSIDE_NAME: &str = "(outside modules)";
 
 /// Nodes while they are collected.
 #[derive(Default)]
@@ -34,7 +34,7 @@ impl Nodes {
 
 /// Empty where the file names no modules.
 pub(super) fn flame(trace: &Trace, query: &FlameQuery) -> Flame {
-    let report = modules::analyse(trace, &query.selection);
+    let report = modules::analyze(trace, &query.selection);
     if report.origin == Origin::None {
         return Flame { weight: query.weight, ..Flame::default() };
     }
@@ -51,11 +51,11 @@ pub(super) fn flame(trace: &Trace, query: &FlameQuery) -> Flame {
         let place = nodes.add(parent, (&module.name, PYTHON), own, module.occurrences.unwrap_or(0));
         places.push(place);
         if backward > 0 {
-            nodes.add(place, (BACKWARD, OTHER), backward, 0);
+            nodes.add(place, (BACKWARD_NAME, OTHER), backward, 0);
         }
     }
     for (name, ns) in
-        [(OUTSIDE, ledger.outside_device_ns), (&*Frame::Unlinked.text(trace), ledger.unlinked_device_ns)]
+        [(OUTSIDE_NAME, ledger.outside_device_ns), (&*Frame::Unlinked.text(trace), ledger.unlinked_device_ns)]
     {
         if ns > 0 {
             nodes.add(NONE, (name, OTHER), ns, 0);

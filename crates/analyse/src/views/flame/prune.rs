@@ -11,7 +11,6 @@ pub(super) struct Columns {
     pub(super) parent: Vec<u32>,
     /// Its own time, never below zero.
     pub(super) own: Vec<i64>,
-    /// Its own count.
     pub(super) count: Vec<u64>,
     /// Whether the count of a node shows those below it as well.
     pub(super) count_below: bool,
@@ -28,7 +27,7 @@ pub(super) enum Item {
 
 /// A node of the result.
 #[derive(Copy, Clone, Debug)]
-pub(super) struct Kept {
+pub(super) struct FlameNode {
     pub(super) item: Item,
     /// Place in the result, or -1.
     pub(super) parent: i32,
@@ -37,11 +36,10 @@ pub(super) struct Kept {
     pub(super) count: u64,
 }
 
-/// The result.
 #[derive(Debug, Default)]
 pub(super) struct Pruned {
     /// Depth first, siblings by falling total; what is put together comes last.
-    pub(super) nodes: Vec<Kept>,
+    pub(super) nodes: Vec<FlameNode>,
     pub(super) total_ns: i64,
     pub(super) pruned_nodes: u64,
     pub(super) pruned_ns: i64,
@@ -49,7 +47,7 @@ pub(super) struct Pruned {
 
 /// Children of one parent that are not kept.
 #[derive(Copy, Clone, Default)]
-struct Rest {
+struct PrunedChildren {
     children: u64,
     ns: i64,
     count: u64,
@@ -89,7 +87,7 @@ pub(super) fn prune(tree: &Columns, min_share: f64, most: usize) -> Pruned {
         parent => slot[parent as usize],
     };
     let mut pruned = Pruned { total_ns: grand, ..Pruned::default() };
-    let mut rest = vec![Rest::default(); kept.len() + 1];
+    let mut rest = vec![PrunedChildren::default(); kept.len() + 1];
     for node in 0..total.len() {
         if slot[node] != NONE || (total[node] == 0 && below[node] == 0) {
             continue;
@@ -124,7 +122,7 @@ pub(super) fn prune(tree: &Columns, min_share: f64, most: usize) -> Pruned {
             Item::Smaller(_) => (rest[of as usize].ns, rest[of as usize].ns, rest[of as usize].count),
         };
         let place = pruned.nodes.len() as i32;
-        pruned.nodes.push(Kept { item, parent, self_ns, total_ns, count });
+        pruned.nodes.push(FlameNode { item, parent, self_ns, total_ns, count });
         if let Item::Node(node) = item {
             enter(&mut open, slot[node as usize], place);
         }
@@ -170,7 +168,7 @@ mod tests {
 
     #[test]
     fn what_is_below_the_share_stands_beside_its_siblings() {
-        // 10 % of 70 is 7: nodes 2, 3, 4 and 5 are smaller.
+        // 10% of 70 is 7: nodes 2, 3, 4 and 5 are smaller.
         let pruned = prune(&tree(), 0.1, 100);
         assert_eq!(
             shown(&pruned),

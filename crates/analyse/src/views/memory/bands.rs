@@ -23,14 +23,12 @@ pub struct Band {
 pub struct Extremes {
     /// The first state with the highest sum.
     pub state: u32,
-    /// That sum.
     pub highest: u64,
-    /// The lowest sum.
     pub lowest: u64,
 }
 
 /// Changes looked at one by one; longer stretches are looked up.
-const BLOCK: usize = 64;
+const CHANGES_PER_BLOCK: usize = 64;
 
 /// Bands, and their sum at every state.
 #[derive(Clone, Debug, Default)]
@@ -70,9 +68,9 @@ impl Bands {
         }
         let block = |(block, changes): (usize, &[(u32, u64)])| {
             let lowest = changes.iter().map(|change| change.1).min().unwrap_or(0);
-            ((block * BLOCK + first_highest(changes)) as u32, lowest)
+            ((block * CHANGES_PER_BLOCK + first_highest(changes)) as u32, lowest)
         };
-        let blocks = changes.chunks(BLOCK).enumerate().map(block).collect();
+        let blocks = changes.chunks(CHANGES_PER_BLOCK).enumerate().map(block).collect();
         Bands { bands, changes, blocks }
     }
 
@@ -97,7 +95,7 @@ impl Bands {
         let from = self.change(first);
         let to = self.changes.partition_point(|change| change.0 < end).max(from + 1);
         let (mut best, mut lowest) = (from, u64::MAX);
-        let mut look = |at: usize, low: u64| {
+        let mut consider = |at: usize, low: u64| {
             lowest = lowest.min(low);
             if self.changes[at].1 > self.changes[best].1 {
                 best = at;
@@ -105,12 +103,12 @@ impl Bands {
         };
         let mut at = from;
         while at < to {
-            if at.is_multiple_of(BLOCK) && at + BLOCK <= to {
-                let (highest, low) = self.blocks[at / BLOCK];
-                look(highest as usize, low);
-                at += BLOCK;
+            if at.is_multiple_of(CHANGES_PER_BLOCK) && at + CHANGES_PER_BLOCK <= to {
+                let (highest, low) = self.blocks[at / CHANGES_PER_BLOCK];
+                consider(highest as usize, low);
+                at += CHANGES_PER_BLOCK;
             } else {
-                look(at, self.changes[at].1);
+                consider(at, self.changes[at].1);
                 at += 1;
             }
         }
@@ -123,7 +121,6 @@ impl Bands {
         self.changes.partition_point(|change| change.0 <= state).saturating_sub(1)
     }
 
-    /// Bytes held.
     pub fn heap_bytes(&self) -> usize {
         self.bands.capacity() * size_of::<Band>() + self.changes.capacity() * 16 + self.blocks.capacity() * 16
     }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use stepscope_model::{Snapshot, StackId};
 
 use super::Device;
-use super::lines::{Lines, Place};
+use super::lines::{Lines, MemoryPlace};
 use super::map::states;
 use crate::memory::history::History;
 use crate::memory::places::is_python;
@@ -16,7 +16,6 @@ const MAX_FRAMES: usize = 200;
 /// A frame of a stack.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FrameText {
-    /// The function.
     pub function: String,
     /// Its file, or empty.
     pub file: String,
@@ -29,7 +28,6 @@ pub struct FrameText {
 /// One allocation, or one segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AllocationDetails {
-    /// Its number.
     pub id: u32,
     /// Where it begins, in hexadecimal.
     pub address: String,
@@ -43,7 +41,6 @@ pub struct AllocationDetails {
     pub end_state: Option<u32>,
     /// When it began, since the first entry; none if it was there before, or the history has no times.
     pub start_ns: Option<i64>,
-    /// When it ended.
     pub end_ns: Option<i64>,
     /// How long it was in use; until the snapshot was taken, if it still was.
     pub lifetime_ns: Option<i64>,
@@ -60,7 +57,7 @@ pub struct AllocationDetails {
     /// The segment's pool, as `a.b`; none if it was gone when the snapshot was taken.
     pub pool: Option<String>,
     /// The line it is charged to.
-    pub place: Place,
+    pub place: MemoryPlace,
     /// Who asked for it, innermost first.
     pub frames: Vec<FrameText>,
     /// Frames that are not listed.
@@ -133,7 +130,7 @@ fn life(
         segment_bytes: None,
         stream: None,
         pool: None,
-        place: Place::default(),
+        place: MemoryPlace::default(),
         frames: Vec::new(),
         more_frames: 0,
     }

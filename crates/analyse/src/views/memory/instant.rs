@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Frame, Order, Profile, Sample, Snapshot, StackId, ValueKind, ValueUnit};
 
-use super::lines::{Lines, Place};
-use super::map::{Map, map, states};
+use super::lines::{Lines, MemoryPlace};
+use super::map::{AllocatorMap, map, states};
 use super::segments::Piece;
 use crate::memory::history::History;
 use crate::memory::places::{NO_PYTHON, Places};
@@ -18,8 +18,7 @@ const MAX_LINES: usize = 500;
 /// What a line held.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LiveLine {
-    /// The line.
-    pub place: Place,
+    pub place: MemoryPlace,
     /// Bytes that it held.
     pub bytes: u64,
     /// Their share of all that were in use.
@@ -33,7 +32,6 @@ pub struct LiveLine {
 /// One state of a device's memory.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Instant {
-    /// The state.
     pub state: u32,
     /// When it began, since the first entry; none where the history has no times.
     pub at_ns: Option<i64>,
@@ -45,16 +43,13 @@ pub struct Instant {
     pub pending_bytes: u64,
     /// Taken from the device.
     pub reserved_bytes: u64,
-    /// Reserved and unused.
     pub free_bytes: u64,
-    /// Allocations in use.
     pub allocations: u64,
     /// Lines by what they held, the largest first.
     pub lines: Vec<LiveLine>,
     /// How many lines held something.
     pub line_count: u64,
-    /// Where everything lay.
-    pub map: Map,
+    pub map: AllocatorMap,
 }
 
 /// Looks at a state. `at_ns` is when it began.

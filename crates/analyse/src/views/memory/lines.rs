@@ -8,9 +8,7 @@ use crate::memory::places::{NO_PYTHON, Places};
 
 /// A line of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "MemoryPlace")]
-pub struct Place {
-    /// The function.
+pub struct MemoryPlace {
     pub function: String,
     /// Its file; empty where there is none.
     pub file: String,
@@ -20,14 +18,14 @@ pub struct Place {
     pub hash: u32,
 }
 
-impl Place {
-    fn new(function: &str, file: &str, line: u32) -> Place {
+impl MemoryPlace {
+    fn new(function: &str, file: &str, line: u32) -> MemoryPlace {
         // Folders differ between machines.
         let name = file.rsplit(['/', '\\']).next().unwrap_or_default();
         let number = line.to_le_bytes();
         let bytes = function.bytes().chain([0]).chain(name.bytes()).chain([0]).chain(number);
         let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
-        Place { function: function.to_owned(), file: file.to_owned(), line, hash }
+        MemoryPlace { function: function.to_owned(), file: file.to_owned(), line, hash }
     }
 }
 
@@ -36,19 +34,19 @@ impl Place {
 pub(super) struct Lines {
     /// By stack of the snapshot: the line, a place in `all`.
     of: Vec<u32>,
-    all: Vec<Place>,
+    all: Vec<MemoryPlace>,
 }
 
 impl Lines {
     pub(super) fn new(places: &Places) -> Lines {
-        let mut all = vec![Place::new(NO_PYTHON, "", 0)];
+        let mut all = vec![MemoryPlace::new(NO_PYTHON, "", 0)];
         let mut number_of = vec![u32::MAX; places.stacks().frames().len()];
         let of = places.charged().map(|frame| {
             let Some(id) = frame else { return 0 };
             if number_of[id.index()] == u32::MAX {
                 let line = places.line_of(id);
                 number_of[id.index()] = all.len() as u32;
-                all.push(Place::new(&line.function, &line.file, line.line));
+                all.push(MemoryPlace::new(&line.function, &line.file, line.line));
             }
             number_of[id.index()]
         });
@@ -60,7 +58,7 @@ impl Lines {
         self.of.get(stack.index()).copied().unwrap_or(0)
     }
 
-    pub(super) fn place(&self, number: u32) -> &Place {
+    pub(super) fn place(&self, number: u32) -> &MemoryPlace {
         &self.all[number as usize]
     }
 
@@ -70,6 +68,6 @@ impl Lines {
 
     pub(super) fn heap_bytes(&self) -> usize {
         let text: usize = self.all.iter().map(|place| place.function.len() + place.file.len()).sum();
-        self.of.len() * 4 + self.all.len() * size_of::<Place>() + text
+        self.of.len() * 4 + self.all.len() * size_of::<MemoryPlace>() + text
     }
 }

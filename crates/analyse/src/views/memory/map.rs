@@ -4,26 +4,24 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Order, Snapshot};
 
-use super::segments::{Finals, Piece};
+use super::segments::{FinalSegments, Piece};
 use crate::memory::history::{Allocation, History};
 
 /// Most segments that are shown, the largest.
 const MAX_SEGMENTS: usize = 1_000;
 /// About how many blocks all segments may show together.
-const BLOCKS: usize = 30_000;
+const MAX_BLOCKS: usize = 30_000;
 /// Fewest blocks that a segment may show, and most.
-const BLOCKS_OF_ONE: (usize, usize) = (8, 400);
+const BLOCKS_PER_SEGMENT: (usize, usize) = (8, 400);
 
 /// What a stretch of a segment is used for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "BlockUse")]
-pub enum Use {
+pub enum BlockUse {
     /// In use by the program.
     Active,
     /// The program gave it back, but another stream may still use it.
     Pending,
-    /// Free.
     Free,
     /// Neighbors that are too short to be shown one by one.
     Mixed,
@@ -33,7 +31,7 @@ pub enum Use {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MapBlock {
     /// What it is used for.
-    pub state: Use,
+    pub state: BlockUse,
     /// How long it is.
     pub bytes: u64,
     /// The allocation in it; none where it is free or mixed.
@@ -44,7 +42,6 @@ pub struct MapBlock {
     pub used_bytes: u64,
 }
 
-/// One segment.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct MapSegment {
     /// Where it begins, in hexadecimal.
@@ -71,10 +68,8 @@ pub struct MapSegment {
     pub blocks: Vec<MapBlock>,
 }
 
-/// The map.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "AllocatorMap")]
-pub struct Map {
+pub struct AllocatorMap {
     /// The largest segments, by falling size.
     pub segments: Vec<MapSegment>,
     /// How many there are.
@@ -86,7 +81,7 @@ pub struct Map {
 }
 
 /// A block that is not free.
-struct Held {
+struct OccupiedBlock {
     address: u64,
     bytes: u64,
     number: u32,
@@ -94,15 +89,15 @@ struct Held {
 }
 
 /// What lies where in a state.
-pub(super) fn map(snapshot: &Snapshot, history: &History, pieces: &[Piece], state: u32) -> Map {
+pub(super) fn map(snapshot: &Snapshot, history: &History, pieces: &[Piece], state: u32) -> AllocatorMap {
     let mut live: Vec<Piece> = pieces.iter().filter(|piece| piece.lives_at(state)).copied().collect();
     live.sort_by_key(|piece| piece.address);
     live.dedup_by(|next, before| joined(before, next));
-    let mut held: Vec<Held> = Vec::new();
+    let mut held: Vec<OccupiedBlock> = Vec::new();
     for (number, allocation) in history.allocations.iter().enumerate() {
         let (start, end, done) = states(allocation);
         if start <= state && state < done {
-            held.push(Held {
+            held.push(OccupiedBlock {
                 address: allocation.address,
                 bytes: allocation.bytes,
                 number: number as u32,
@@ -111,9 +106,10 @@ pub(super) fn map(snapshot: &Snapshot, history: &History, pieces: &[Piece], stat
         }
     }
     held.sort_by_key(|block| block.address);
-    let finals = Finals::of(snapshot, history.device);
-    let mut map = Map { segment_count: live.len() as u64, ..Map::default() };
-    let budget = (BLOCKS / live.len().clamp(1, MAX_SEGMENTS)).clamp(BLOCKS_OF_ONE.0, BLOCKS_OF_ONE.1);
+    let finals = FinalSegments::on_device(snapshot, history.device);
+    let mut map = AllocatorMap { segment_count: live.len() as u64, ..AllocatorMap::default() };
+    let budget =
+        (MAX_BLOCKS / live.len().clamp(1, MAX_SEGMENTS)).clamp(BLOCKS_PER_SEGMENT.0, BLOCKS_PER_SEGMENT.1);
     let (mut at, mut inside) = (0, 0);
     // The largest are kept: which those are is known before their blocks are made.
     let mut sizes: Vec<u64> = live.iter().map(|piece| piece.bytes).collect();
@@ -130,13 +126,13 @@ pub(super) fn map(snapshot: &Snapshot, history: &History, pieces: &[Piece], stat
         }
         inside += at - first;
         let all = blocks(piece, &held[first..at]);
-        let largest = all.iter().filter(|b| b.state == Use::Free).map(|b| b.bytes).max().unwrap_or(0);
+        let largest = all.iter().filter(|b| b.state == BlockUse::Free).map(|b| b.bytes).max().unwrap_or(0);
         map.largest_free_bytes = map.largest_free_bytes.max(largest);
         if piece.bytes < least || piece.bytes == least && of_least == 0 {
             continue;
         }
         of_least -= usize::from(piece.bytes == least);
-        let of = |state: Use| {
+        let of = |state: BlockUse| {
             all.iter().filter(|b| b.state == state).fold(0u64, |sum, b| sum.saturating_add(b.bytes))
         };
         let lasts = piece.end > history.levels.len() as u32;
@@ -144,8 +140,8 @@ pub(super) fn map(snapshot: &Snapshot, history: &History, pieces: &[Piece], stat
         map.segments.push(MapSegment {
             address: format!("{:#x}", piece.address),
             bytes: piece.bytes,
-            allocated_bytes: of(Use::Active),
-            pending_bytes: of(Use::Pending),
+            allocated_bytes: of(BlockUse::Active),
+            pending_bytes: of(BlockUse::Pending),
             largest_free_bytes: largest,
             blocks_in_use: (at - first) as u64,
             stream: piece.stream,
@@ -181,9 +177,10 @@ fn joined(before: &mut Piece, next: &Piece) -> bool {
 }
 
 /// Every block of a segment, what is free between them among them.
-fn blocks(piece: &Piece, held: &[Held]) -> Vec<MapBlock> {
+fn blocks(piece: &Piece, held: &[OccupiedBlock]) -> Vec<MapBlock> {
     let mut made = Vec::new();
-    let free = |bytes: u64| MapBlock { state: Use::Free, bytes, allocation: None, blocks: 1, used_bytes: 0 };
+    let free =
+        |bytes: u64| MapBlock { state: BlockUse::Free, bytes, allocation: None, blocks: 1, used_bytes: 0 };
     let mut at = piece.address;
     for block in held {
         if block.address > at {
@@ -193,7 +190,7 @@ fn blocks(piece: &Piece, held: &[Held]) -> Vec<MapBlock> {
         let stop = block.address.saturating_add(block.bytes).min(piece.stop());
         let bytes = stop.saturating_sub(at.max(block.address));
         if bytes > 0 {
-            let state = if block.pending { Use::Pending } else { Use::Active };
+            let state = if block.pending { BlockUse::Pending } else { BlockUse::Active };
             let allocation = Some(block.number);
             made.push(MapBlock { state, bytes, allocation, blocks: 1, used_bytes: bytes });
         }
@@ -216,7 +213,7 @@ fn fewer(all: Vec<MapBlock>, bytes: u64, most: usize) -> Vec<MapBlock> {
     for block in all {
         match kept.last_mut() {
             Some(last) if block.bytes < long && last.bytes < long => {
-                last.state = Use::Mixed;
+                last.state = BlockUse::Mixed;
                 last.allocation = None;
                 last.bytes += block.bytes;
                 last.blocks += 1;

@@ -26,7 +26,6 @@ pub struct Frame {
 /// One state of a picture.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// The state.
     pub state: u32,
     /// The sum of what is alive in it.
     pub total: u64,
@@ -43,7 +42,6 @@ pub struct Run {
     pub end_row: u16,
 }
 
-/// The pixels.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
     /// By column of pixels: which of `columns` it shows.
@@ -64,7 +62,7 @@ pub struct Picture {
 
 /// A band that is in a column.
 #[derive(Copy, Clone)]
-struct Seen {
+struct VisibleBand {
     band: Band,
     /// The first column it is in, and the one after its last.
     from: u32,
@@ -91,7 +89,7 @@ pub fn picture(bands: &Bands, stretches: &[(u32, u32)], frame: Frame) -> Picture
     };
     let window_end = window_end.max(window_first + 1);
     let states: Vec<u32> = made.columns.iter().map(|column| column.state).collect();
-    let mut seen: Vec<Seen> = Vec::new();
+    let mut seen: Vec<VisibleBand> = Vec::new();
     let mut from = 0;
     for &band in bands.all().iter().take_while(|band| band.start < window_end) {
         if band.end <= window_first {
@@ -104,7 +102,7 @@ pub fn picture(bands: &Bands, stretches: &[(u32, u32)], frame: Frame) -> Picture
         // Most end before the next column's state.
         if states.get(from).is_some_and(|&state| state < band.end) {
             let to = from + states[from..].partition_point(|&state| state < band.end);
-            seen.push(Seen { band, from: from as u32, to: to as u32 });
+            seen.push(VisibleBand { band, from: from as u32, to: to as u32 });
         }
     }
     draw(&mut made, &seen, frame);
@@ -112,14 +110,14 @@ pub fn picture(bands: &Bands, stretches: &[(u32, u32)], frame: Frame) -> Picture
 }
 
 /// The runs of every column.
-fn draw(made: &mut Picture, seen: &[Seen], frame: Frame) {
+fn draw(made: &mut Picture, seen: &[VisibleBand], frame: Frame) {
     let rows = frame.rows.clamp(1, MAX_ROWS);
     let unit = (frame.high.saturating_sub(frame.low)).max(1) as f64 / f64::from(rows);
     let mut ends: Vec<u32> = (0..seen.len() as u32).collect();
     ends.sort_unstable_by_key(|&at| seen[at as usize].to);
     let mut weights = vec![0u64; made.columns.len()];
     made.shows.iter().for_each(|&column| weights[column as usize] += 1);
-    let mut stack = Sums::new(seen.len());
+    let mut stack = PrefixSums::new(seen.len());
     let (mut begun, mut ended) = (0, 0);
     let mut place_of = vec![u32::MAX; seen.len()];
     for (column, &weight) in weights.iter().enumerate() {
@@ -157,15 +155,15 @@ fn draw(made: &mut Picture, seen: &[Seen], frame: Frame) {
 }
 
 /// Sums of everything before a place, and the place at a sum: a binary indexed tree.
-struct Sums {
+struct PrefixSums {
     tree: Vec<u64>,
     highest_bit: usize,
 }
 
-impl Sums {
-    fn new(len: usize) -> Sums {
+impl PrefixSums {
+    fn new(len: usize) -> PrefixSums {
         let highest_bit = if len == 0 { 0 } else { 1 << len.ilog2() };
-        Sums { tree: vec![0; len + 1], highest_bit }
+        PrefixSums { tree: vec![0; len + 1], highest_bit }
     }
 
     fn add(&mut self, at: usize, bytes: u64) {

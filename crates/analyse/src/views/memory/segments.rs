@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use stepscope_model::{Action, Segment, Snapshot, StackId};
 
-use crate::memory::history::OfDevice;
+use crate::memory::history::DeviceEntries;
 use crate::memory::replay::segments_before;
 
 /// Memory taken from the device at once.
@@ -35,11 +35,11 @@ impl Piece {
 }
 
 /// The pieces of a device, by start. `states` is how many states its history has.
-pub(super) fn pieces(of: &OfDevice<'_>, states: u32) -> Vec<Piece> {
-    let finals = Finals::new(of.segments.clone());
+pub(super) fn pieces(of: &DeviceEntries<'_>, states: u32) -> Vec<Piece> {
+    let finals = FinalSegments::new(of.segments.clone());
     let changes = of.changes();
     let at_start = segments_before(of, &changes);
-    let mut made = Making { pieces: Vec::new(), live: BTreeMap::new(), states };
+    let mut made = SegmentBuilder { pieces: Vec::new(), live: BTreeMap::new(), states };
     for (address, bytes) in at_start {
         let known = finals.at(address);
         made.begin(Piece {
@@ -79,17 +79,17 @@ pub(super) fn pieces(of: &OfDevice<'_>, states: u32) -> Vec<Piece> {
 }
 
 /// The segments of a device when the snapshot was taken, by address.
-pub(super) struct Finals<'a>(Vec<&'a Segment>);
+pub(super) struct FinalSegments<'a>(Vec<&'a Segment>);
 
-impl<'a> Finals<'a> {
-    pub(super) fn new(mut segments: Vec<&'a Segment>) -> Finals<'a> {
+impl<'a> FinalSegments<'a> {
+    pub(super) fn new(mut segments: Vec<&'a Segment>) -> FinalSegments<'a> {
         segments.sort_by_key(|segment| segment.address);
-        Finals(segments)
+        FinalSegments(segments)
     }
 
     /// Those of one device of a snapshot.
-    pub(super) fn of(snapshot: &'a Snapshot, device: i64) -> Finals<'a> {
-        Finals::new(snapshot.segments.iter().filter(|segment| segment.device == device).collect())
+    pub(super) fn on_device(snapshot: &'a Snapshot, device: i64) -> FinalSegments<'a> {
+        FinalSegments::new(snapshot.segments.iter().filter(|segment| segment.device == device).collect())
     }
 
     /// The one that holds an address.
@@ -100,14 +100,14 @@ impl<'a> Finals<'a> {
     }
 }
 
-struct Making {
+struct SegmentBuilder {
     pieces: Vec<Piece>,
     /// By address: the number of the piece that is there.
     live: BTreeMap<u64, usize>,
     states: u32,
 }
 
-impl Making {
+impl SegmentBuilder {
     fn begin(&mut self, piece: Piece) {
         let start = piece.start;
         self.pieces.push(piece);

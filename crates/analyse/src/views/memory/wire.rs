@@ -3,9 +3,9 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::lines::{Lines, Place};
+use super::lines::{Lines, MemoryPlace};
 use super::picture::Picture;
-use super::{Axis, PictureQuery};
+use super::{MemoryAxis, PictureQuery};
 
 /// Lines of a picture that are named, those with most pixels.
 const MAX_PLACES: usize = 500;
@@ -13,8 +13,7 @@ const MAX_PLACES: usize = 500;
 /// A line of the program in a picture.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DrawnPlace {
-    /// The line.
-    pub place: Place,
+    pub place: MemoryPlace,
     /// Its share of the pixels that show something.
     pub share: f64,
 }
@@ -23,22 +22,17 @@ pub struct DrawnPlace {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PictureHead {
     /// What the horizontal axis counts.
-    pub axis: Axis,
-    /// Where it begins.
+    pub axis: MemoryAxis,
     pub from: f64,
-    /// Where it ends.
     pub to: f64,
     /// Bytes at the lower edge.
     pub low: u64,
     /// Bytes at the upper edge.
     pub high: u64,
-    /// Columns of pixels.
     pub columns: u32,
-    /// Rows of pixels.
     pub rows: u32,
     /// States that are shown.
     pub states: u32,
-    /// Runs of pixels.
     pub runs: u32,
     /// Allocations in at least one pixel.
     pub drawn: u32,

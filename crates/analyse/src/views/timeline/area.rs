@@ -9,19 +9,17 @@ use super::Timeline;
 use super::build::Row;
 use super::name_sums::{NameSum, NameSums};
 use super::spans::{Content, Spans};
-use super::sweep::{Part, Sequence, sweep};
+use super::sweep::{AreaPart, Sequence, sweep};
 
 /// Names listed; the rest are counted.
 const MAX_NAMES: usize = 500;
 /// Slices that one worker walks over at a time.
-const PART: usize = 1 << 17;
+const MAX_SLICES_PER_TASK: usize = 1 << 17;
 
 /// What an area holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Area {
-    /// Where it begins.
     pub from_ns: i64,
-    /// Where it ends.
     pub to_ns: i64,
     /// Slices and instants in it, in part or wholly.
     pub count: u64,
@@ -29,7 +27,6 @@ pub struct Area {
     pub total_ns: i64,
     /// By name, the most self time first.
     pub names: Vec<AreaName>,
-    /// Names not listed.
     pub names_more: u64,
     /// Each row.
     pub rows_busy: Vec<RowBusy>,
@@ -38,11 +35,9 @@ pub struct Area {
 /// All of one name in an area.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AreaName {
-    /// The name.
     pub name: String,
     /// The category of the longest.
     pub category: u8,
-    /// How many.
     pub count: u64,
     /// Their time inside the area.
     pub total_ns: i64,
@@ -57,7 +52,6 @@ pub struct AreaName {
 /// One row in an area.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RowBusy {
-    /// The row.
     pub row: u32,
     /// Time in which anything stands on it.
     pub busy_ns: i64,
@@ -102,7 +96,7 @@ impl Timeline {
             let overlaps =
                 members.rows.clone().any(|row| self.row(row).is_some_and(|row| row.blocks.overlaps()));
             // Where slices overlap without end, each part would begin with all of them.
-            let at_once = if overlaps { usize::MAX } else { PART };
+            let at_once = if overlaps { usize::MAX } else { MAX_SLICES_PER_TASK };
             let parts = parts(&Sequence::new(self, trace, members), area, at_once);
             tasks.extend(parts.into_iter().map(|part| Task::Sweep { group, selected: selected.clone(), part }));
         }
@@ -197,13 +191,13 @@ impl Timeline {
 
 enum Task {
     /// Slices of a group, those inside others told apart.
-    Sweep { group: u32, selected: Vec<bool>, part: Part },
+    Sweep { group: u32, selected: Vec<bool>, part: AreaPart },
     /// Steps or instants: nothing is inside of another.
     Row { row: u32, area: (i64, i64) },
 }
 
 /// An area of a group in parts of about equal work.
-fn parts(sequence: &Sequence<'_>, area: (i64, i64), at_once: usize) -> Vec<Part> {
+fn parts(sequence: &Sequence<'_>, area: (i64, i64), at_once: usize) -> Vec<AreaPart> {
     let begin = sequence.position(area.0);
     let end = area.1.checked_add(1).map_or(sequence.len(), |next| sequence.position(next));
     let mut cuts = vec![(begin, area.0)];
@@ -218,7 +212,7 @@ fn parts(sequence: &Sequence<'_>, area: (i64, i64), at_once: usize) -> Vec<Part>
     let ends = cuts.iter().skip(1).copied().chain([(end, area.1)]);
     let pairs = cuts.iter().zip(ends).enumerate();
     pairs
-        .map(|(number, (from, to))| Part {
+        .map(|(number, (from, to))| AreaPart {
             positions: from.0..to.0,
             window: (from.1, to.1),
             area,

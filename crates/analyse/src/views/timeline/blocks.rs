@@ -6,9 +6,9 @@ use std::ops::Range;
 use super::spans::Spans;
 
 /// How many spans share an entry of the index.
-const BLOCK: usize = 32;
+const SPANS_PER_BLOCK: usize = 32;
 /// Levels above four billion spans.
-const LEVELS: usize = 8;
+const MAX_LEVELS: usize = 8;
 
 /// The index of one row. About a byte a span.
 #[derive(Debug, Default)]
@@ -17,7 +17,7 @@ pub(super) struct Blocks {
     first: Vec<i64>,
     /// The summed length of everything before each block.
     before: Vec<i64>,
-    /// The greatest length in each block; then in each `BLOCK` of the entries before, and so on.
+    /// The greatest length in each block; then in each `SPANS_PER_BLOCK` of the entries before, and so on.
     longest: Vec<Vec<i64>>,
     /// Where spans overlap: the position of the one that ends last, of all up to the end of each block.
     reaching: Option<Vec<u32>>,
@@ -26,17 +26,17 @@ pub(super) struct Blocks {
 impl Blocks {
     /// The index of a row. `overlaps`: whether one span may begin before another has ended.
     pub(super) fn new(spans: &impl Spans, overlaps: bool) -> Blocks {
-        let blocks = spans.len().div_ceil(BLOCK);
+        let blocks = spans.len().div_ceil(SPANS_PER_BLOCK);
         let mut first = Vec::with_capacity(blocks);
         let mut before = Vec::with_capacity(blocks);
         let mut lengths = Vec::with_capacity(blocks);
         let mut reaching = overlaps.then(|| Vec::with_capacity(blocks));
         let (mut sum, mut furthest) = (0i64, 0usize);
-        for from in (0..spans.len()).step_by(BLOCK) {
+        for from in (0..spans.len()).step_by(SPANS_PER_BLOCK) {
             first.push(spans.start(from));
             before.push(sum);
             let mut longest = 0;
-            for at in from..(from + BLOCK).min(spans.len()) {
+            for at in from..(from + SPANS_PER_BLOCK).min(spans.len()) {
                 let length = spans.length(at);
                 sum = sum.saturating_add(length);
                 longest = longest.max(length);
@@ -50,8 +50,9 @@ impl Blocks {
             }
         }
         let mut longest = vec![lengths];
-        while let Some(below) = longest.last().filter(|level| level.len() > BLOCK) {
-            let above = below.chunks(BLOCK).map(|part| part.iter().copied().max().unwrap_or(0)).collect();
+        while let Some(below) = longest.last().filter(|level| level.len() > SPANS_PER_BLOCK) {
+            let above =
+                below.chunks(SPANS_PER_BLOCK).map(|part| part.iter().copied().max().unwrap_or(0)).collect();
             longest.push(above);
         }
         Blocks { first, before, longest, reaching }
@@ -65,7 +66,7 @@ impl Blocks {
     /// The first position from `from` on whose span starts at this time or later. Asked for times near `from`, it looks
     /// only near there.
     pub(super) fn position(&self, spans: &impl Spans, from: usize, at: i64) -> usize {
-        let begin = from / BLOCK;
+        let begin = from / SPANS_PER_BLOCK;
         let mut step = 1;
         while begin + step < self.first.len() && self.first[begin + step] < at {
             step *= 2;
@@ -73,8 +74,8 @@ impl Blocks {
         let window = begin + step / 2..(begin + step).min(self.first.len());
         let block = window.start + self.first[window].partition_point(|&start| start < at);
         // Every block from here on starts late enough; the one before may hold the place.
-        let low = (block.saturating_sub(1) * BLOCK).max(from);
-        let high = (block * BLOCK).clamp(low, spans.len().max(low));
+        let low = (block.saturating_sub(1) * SPANS_PER_BLOCK).max(from);
+        let high = (block * SPANS_PER_BLOCK).clamp(low, spans.len().max(low));
         low + partition(high - low, |at_offset| spans.start(low + at_offset) < at)
     }
 
@@ -89,35 +90,36 @@ impl Blocks {
     }
 
     fn sum_before(&self, spans: &impl Spans, at: usize) -> i64 {
-        let Some(block) = at.checked_sub(1).map(|last| last / BLOCK) else { return 0 };
+        let Some(block) = at.checked_sub(1).map(|last| last / SPANS_PER_BLOCK) else { return 0 };
         let base = self.before.get(block).copied().unwrap_or(0);
-        (block * BLOCK..at).fold(base, |sum, at| sum.saturating_add(spans.length(at)))
+        (block * SPANS_PER_BLOCK..at).fold(base, |sum, at| sum.saturating_add(spans.length(at)))
     }
 
     /// The position of the longest span of a stretch that is not empty; of equals the first.
     pub(super) fn longest(&self, spans: &impl Spans, from: usize, to: usize) -> usize {
-        let mut best = Best { length: -1, level: 0, at: from };
+        let mut best = LongestSpan { length: -1, level: 0, at: from };
         // What a level does not hold in whole blocks is looked at one by one: on its left, later on its right.
         let (mut level, mut begin, mut end) = (0, from, to);
-        let mut right = [(0, 0); LEVELS];
+        let mut right = [(0, 0); MAX_LEVELS];
         loop {
-            let (inner_begin, inner_end) = (begin.div_ceil(BLOCK), end / BLOCK);
+            let (inner_begin, inner_end) = (begin.div_ceil(SPANS_PER_BLOCK), end / SPANS_PER_BLOCK);
             if level == self.longest.len() || inner_begin >= inner_end {
-                best.look(level, begin..end, |at| self.length(spans, level, at));
+                best.consider(level, begin..end, |at| self.length(spans, level, at));
                 break;
             }
-            best.look(level, begin..inner_begin * BLOCK, |at| self.length(spans, level, at));
-            right[level] = (inner_end * BLOCK, end);
+            best.consider(level, begin..inner_begin * SPANS_PER_BLOCK, |at| self.length(spans, level, at));
+            right[level] = (inner_end * SPANS_PER_BLOCK, end);
             (level, begin, end) = (level + 1, inner_begin, inner_end);
         }
         for level in (0..level).rev() {
-            best.look(level, right[level].0..right[level].1, |at| self.length(spans, level, at));
+            best.consider(level, right[level].0..right[level].1, |at| self.length(spans, level, at));
         }
         // From the block that holds it down to the span.
         while let Some(below) = best.level.checked_sub(1) {
-            let first = best.at * BLOCK;
-            let found = (first..first + BLOCK).find(|&at| self.length(spans, below, at) == best.length);
-            best = Best { level: below, at: found.unwrap_or(first), ..best };
+            let first = best.at * SPANS_PER_BLOCK;
+            let found =
+                (first..first + SPANS_PER_BLOCK).find(|&at| self.length(spans, below, at) == best.length);
+            best = LongestSpan { level: below, at: found.unwrap_or(first), ..best };
         }
         best.at
     }
@@ -131,9 +133,9 @@ impl Blocks {
     pub(super) fn reaching_before(&self, spans: &impl Spans, at: usize) -> Option<usize> {
         let last = at.checked_sub(1)?;
         let Some(reaching) = &self.reaching else { return Some(last) };
-        let block = last / BLOCK;
+        let block = last / SPANS_PER_BLOCK;
         let mut furthest = block.checked_sub(1).map_or(0, |b| reaching[b] as usize);
-        for at in block * BLOCK..at {
+        for at in block * SPANS_PER_BLOCK..at {
             if spans.end(at) > spans.end(furthest) {
                 furthest = at;
             }
@@ -148,8 +150,8 @@ impl Blocks {
             return Some(last).filter(|&at| spans.end(at) > time).into_iter().collect();
         }
         let mut open = Vec::new();
-        for (block, &longest) in self.longest[0].iter().enumerate().take(last / BLOCK + 1) {
-            let positions = block * BLOCK..((block + 1) * BLOCK).min(before);
+        for (block, &longest) in self.longest[0].iter().enumerate().take(last / SPANS_PER_BLOCK + 1) {
+            let positions = block * SPANS_PER_BLOCK..((block + 1) * SPANS_PER_BLOCK).min(before);
             let latest_start = positions.end.checked_sub(1).map_or(0, |at| spans.start(at));
             if latest_start.saturating_add(longest) > time {
                 open.extend(positions.filter(|&at| spans.end(at) > time));
@@ -158,7 +160,6 @@ impl Blocks {
         open
     }
 
-    /// Bytes held.
     pub(super) fn heap_bytes(&self) -> usize {
         let longest: usize = self.longest.iter().map(Vec::len).sum();
         (self.first.len() + self.before.len() + longest) * 8 + self.reaching.as_ref().map_or(0, |r| r.len() * 4)
@@ -166,18 +167,18 @@ impl Blocks {
 }
 
 /// Of lengths seen from left to right, the greatest and where it stands.
-struct Best {
+struct LongestSpan {
     length: i64,
     level: usize,
     at: usize,
 }
 
-impl Best {
-    fn look(&mut self, level: usize, at: Range<usize>, length: impl Fn(usize) -> i64) {
+impl LongestSpan {
+    fn consider(&mut self, level: usize, at: Range<usize>, length: impl Fn(usize) -> i64) {
         for at in at {
             let length = length(at);
             if length > self.length {
-                *self = Best { length, level, at };
+                *self = LongestSpan { length, level, at };
             }
         }
     }

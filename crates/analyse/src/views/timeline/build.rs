@@ -20,18 +20,16 @@ pub enum GroupKind {
     Steps,
     /// A stream of a device.
     Device,
-    /// A host thread.
     Host,
     /// Calls of `nn.Module`s.
     Modules,
-    /// Anything else.
     Other,
 }
 
 /// Whose slices a group shows, in the order of their starts.
 #[derive(Debug)]
 pub(super) enum Members {
-    /// All of a lane; [`Built::depth`] has their rows.
+    /// All of a lane; [`BuiltRows::depth`] has their rows.
     Lane(LaneId),
     /// These, with their rows.
     Listed { ids: Vec<u32>, rows: Vec<u16> },
@@ -56,7 +54,7 @@ pub(super) struct Row {
 
 /// Groups and rows, and where each slice is in them.
 #[derive(Debug, Default)]
-pub(super) struct Built {
+pub(super) struct BuiltRows {
     pub(super) groups: Vec<Group>,
     pub(super) rows: Vec<Row>,
     /// By slice: its row, counted from the first of its lane's group.
@@ -82,19 +80,20 @@ pub(super) struct Source<'a> {
     pub(super) modules: Vec<u32>,
 }
 
-impl Built {
-    pub(super) fn new(source: &Source<'_>) -> Built {
+impl BuiltRows {
+    pub(super) fn new(source: &Source<'_>) -> BuiltRows {
         let trace = source.trace;
         let mut instants = Instants::new(trace);
         let lanes = Lanes::new(trace, &instants);
-        let mut built = Built { group_of_lane: vec![u32::MAX; trace.lanes().len()], ..Built::default() };
+        let mut built =
+            BuiltRows { group_of_lane: vec![u32::MAX; trace.lanes().len()], ..BuiltRows::default() };
         built.depth = vec![0; trace.slices().len()];
         let mut of_lanes = rows_of_lanes(source, &lanes, &mut built.depth);
         if !source.steps.is_empty() {
             let steps = source.row(Content::Steps, false);
             built.push(GroupKind::Steps, Members::Steps, vec![steps]);
         }
-        let mut push_lanes = |built: &mut Built, kind: GroupKind, lanes: &[LaneId]| {
+        let mut push_lanes = |built: &mut BuiltRows, kind: GroupKind, lanes: &[LaneId]| {
             for &lane in lanes {
                 let LaneRows { mut rows, displaced } = std::mem::take(&mut of_lanes[lane.index()]);
                 let first = trace.slices().lane_range(lane).start as u32;

@@ -1,4 +1,4 @@
-//! What a slice is, in the few words that a picture has colours for.
+//! What a slice is, in the few words that a picture has colors for.
 //!
 //! The words come from the analyses: [`crate::threads::activity`] tells host slices, [`crate::names::comm`] communication. Nearly all
 //! follows from kind and name, so each pair is asked once.
@@ -37,11 +37,11 @@ pub(super) enum Category {
 /// What the categories are called, by number.
 pub const CATEGORIES: [&str; 16] = [
     "operator",
-    "python",
+    "Python",
     "annotation",
     "runtime call",
-    "wait",
-    "matmul",
+    "device wait",
+    "matrix multiply",
     "attention",
     "elementwise",
     "reduction",
@@ -73,8 +73,8 @@ enum Class {
     Rest,
 }
 
-const CLASSES: usize = 7;
-const UNUSED: u8 = u8::MAX;
+const CLASS_COUNT: usize = 7;
+const NO_CATEGORY: u8 = u8::MAX;
 
 fn class(kind: Kind) -> Class {
     match kind {
@@ -91,29 +91,29 @@ fn class(kind: Kind) -> Class {
 /// Categories by name and class, for those that slices and points have.
 #[derive(Debug)]
 pub(super) struct Categories {
-    /// `CLASSES` numbers a text; [`UNUSED`] where nothing has this name.
+    /// `CLASS_COUNT` numbers a text; [`NO_CATEGORY`] where nothing has this name.
     table: Vec<u8>,
 }
 
 impl Categories {
     pub(super) fn new(trace: &Trace) -> Categories {
         let slices = trace.slices();
-        let mut table = vec![UNUSED; trace.strings().len() * CLASSES];
+        let mut table = vec![NO_CATEGORY; trace.strings().len() * CLASS_COUNT];
         for (id, &kind) in slices.ids().zip(slices.kinds()) {
-            table[slices.name(id).index() * CLASSES + class(kind) as usize] = 0;
+            table[slices.name(id).index() * CLASS_COUNT + class(kind) as usize] = 0;
         }
         let points = trace.points();
         let counters = trace.counters().series().iter().map(|series| series.name);
         let allocations = Some(trace.allocations().name()).filter(|_| !trace.allocations().is_empty());
         for name in points.ids().map(|id| points.name(id)).chain(counters).chain(allocations) {
-            table[name.index() * CLASSES + Class::Rest as usize] = 0;
+            table[name.index() * CLASS_COUNT + Class::Rest as usize] = 0;
         }
-        table.par_chunks_mut(CLASSES).enumerate().with_min_len(1024).for_each(|(name, numbers)| {
+        table.par_chunks_mut(CLASS_COUNT).enumerate().with_min_len(1024).for_each(|(name, numbers)| {
             let text = trace.text(StrId::from_index(name));
             let questions =
                 [of_op, of_annotation, of_python_call, of_runtime_call, kernel_category, of_framework_call];
             for (number, question) in numbers.iter_mut().zip(questions) {
-                if *number != UNUSED {
+                if *number != NO_CATEGORY {
                     *number = question(text).number();
                 }
             }
@@ -122,12 +122,16 @@ impl Categories {
     }
 
     /// The category of a slice.
-    pub(super) fn of(&self, trace: &Trace, id: SliceId) -> u8 {
+    pub(super) fn category_of(&self, trace: &Trace, id: SliceId) -> u8 {
         let slices = trace.slices();
         let kind = slices.kind(id);
         match kind {
-            Kind::Other if trace.category(slices.cat(id)) == lock::LOCK => of_lock(trace.name(id)).number(),
-            Kind::Other if trace.category(slices.cat(id)) == lock::TASK => Category::Annotation.number(),
+            Kind::Other if trace.category(slices.cat(id)) == lock::LOCK_CATEGORY => {
+                of_lock(trace.name(id)).number()
+            }
+            Kind::Other if trace.category(slices.cat(id)) == lock::TASK_CATEGORY => {
+                Category::Annotation.number()
+            }
             _ if matches!(class(kind), Class::Rest) => of_kind(kind).number(),
             // A kernel of a collective's operator communicates, whatever its own name: as `comm` has it.
             Kind::Kernel if self.operator_communicates(trace, id) => Category::Communication.number(),
@@ -137,8 +141,8 @@ impl Categories {
 
     /// Whether any slice or point has this name.
     pub(super) fn names_something(&self, name: StrId) -> bool {
-        let at = name.index() * CLASSES;
-        self.table.get(at..at + CLASSES).is_some_and(|numbers| numbers.iter().any(|&n| n != UNUSED))
+        let at = name.index() * CLASS_COUNT;
+        self.table.get(at..at + CLASS_COUNT).is_some_and(|numbers| numbers.iter().any(|&n| n != NO_CATEGORY))
     }
 
     pub(super) fn heap_bytes(&self) -> usize {
@@ -153,8 +157,8 @@ impl Categories {
     }
 
     fn get(&self, name: StrId, class: Class) -> u8 {
-        match self.table.get(name.index() * CLASSES + class as usize) {
-            Some(&number) if number != UNUSED => number,
+        match self.table.get(name.index() * CLASS_COUNT + class as usize) {
+            Some(&number) if number != NO_CATEGORY => number,
             _ => Category::Other.number(),
         }
     }
@@ -199,9 +203,9 @@ fn of_kind(kind: Kind) -> Category {
 /// What a thread does with the interpreter's lock: Python with it, native code without it.
 fn of_lock(name: &str) -> Category {
     match name {
-        lock::HOLDS => Category::Python,
-        lock::WITHOUT => Category::Operator,
-        lock::WAITS => Category::Wait,
+        lock::HOLDS_LOCK => Category::Python,
+        lock::WITHOUT_LOCK => Category::Operator,
+        lock::WAITS_FOR_LOCK => Category::Wait,
         _ => Category::Step,
     }
 }
@@ -255,7 +259,7 @@ mod tests {
 
     #[test]
     fn names_and_numbers_agree() {
-        assert_eq!(CATEGORIES[Category::Wait.number() as usize], "wait");
+        assert_eq!(CATEGORIES[Category::Wait.number() as usize], "device wait");
         assert_eq!(CATEGORIES[Category::OtherKernel.number() as usize], "other kernel");
         assert_eq!(CATEGORIES[Category::Other.number() as usize], "other");
         assert_eq!(Category::Step.number(), 13);

@@ -8,12 +8,12 @@ use serde::Serialize;
 use stepscope_model::{Kind, Ns, Order, SliceId, Trace};
 
 use super::Timeline;
-use super::curves::{Buckets, Curve, Drawn, Levels, Unit};
+use super::curves::{Buckets, Curve, DrawnCurve, Levels, Unit};
 use super::file_counters::file_counters;
 use super::spans::drawn;
 use crate::causes::launches::queue_of;
 use crate::devices::busy::device_lanes;
-use crate::devices::kernel_estimates::{ONE, blocks_level};
+use crate::devices::kernel_estimates::{WHOLE, blocks_level};
 use crate::devices::streams::streams;
 use crate::memory;
 use crate::scope::intervals::Collector;
@@ -26,19 +26,15 @@ const MAX_COUNTERS: usize = 256;
 pub struct Counter {
     /// What tells it apart.
     pub id: String,
-    /// Its name.
     pub label: String,
-    /// What it counts.
     pub unit: Unit,
     /// What to write after a value, where the file says it; else empty.
     pub suffix: &'static str,
     /// Its device, if it has one.
     pub device: Option<i64>,
-    /// What it means.
     pub definition: &'static str,
     /// The highest value in the whole trace; 1 for shares.
     pub max: f64,
-    /// Moments.
     pub t: Vec<i64>,
     /// The lowest value from each moment to the next.
     pub lo: Vec<f64>,
@@ -46,7 +42,6 @@ pub struct Counter {
     pub hi: Vec<f64>,
 }
 
-/// All of them.
 #[derive(Debug)]
 pub(super) struct Curves {
     list: Vec<Curve>,
@@ -81,7 +76,7 @@ impl Curve {
     fn counter(&self, buckets: Buckets) -> Counter {
         let is_share = self.unit == Unit::Share;
         let drawn = if is_share { self.levels.means(buckets) } else { self.levels.extremes(buckets) };
-        let Drawn { at, low, high } = drawn;
+        let DrawnCurve { at, low, high } = drawn;
         Counter {
             id: self.id.clone(),
             label: self.label.clone(),
@@ -153,7 +148,7 @@ fn utilization(trace: &Trace) -> Vec<Curve> {
         let mut level = 0i64;
         let filled = changes.into_iter().map(|(at, change)| {
             level = level.saturating_add(change);
-            (at, level.clamp(0, ONE) as f64 / ONE as f64)
+            (at, level.clamp(0, WHOLE) as f64 / WHOLE as f64)
         });
         curves.push(Curve {
             id: format!("sm_efficiency:{}", device.unwrap_or(-1)),

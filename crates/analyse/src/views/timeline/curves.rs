@@ -11,9 +11,7 @@ use serde::Serialize;
 pub enum Unit {
     /// From 0 to 1.
     Share,
-    /// Bytes.
     Bytes,
-    /// Things.
     Count,
     /// The file does not say.
     Other,
@@ -42,13 +40,13 @@ pub(super) struct Levels {
 
 /// Some of the values: from each moment until the next they lie between two.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Drawn {
+pub(super) struct DrawnCurve {
     pub(super) at: Vec<i64>,
     pub(super) low: Vec<f64>,
     pub(super) high: Vec<f64>,
 }
 
-impl Drawn {
+impl DrawnCurve {
     fn push(&mut self, at: i64, low: f64, high: f64) {
         // One that only goes on adds nothing.
         let goes_on = low == high && self.low.last() == Some(&low) && self.high.last() == Some(&high);
@@ -105,8 +103,8 @@ impl Levels {
     }
 
     /// The lowest and the highest value of each part, so that no peak is lost.
-    pub(super) fn extremes(&self, buckets: Buckets) -> Drawn {
-        let mut drawn = Drawn::default();
+    pub(super) fn extremes(&self, buckets: Buckets) -> DrawnCurve {
+        let mut drawn = DrawnCurve::default();
         let mut next = self.at.partition_point(|&at| at < buckets.from);
         for (number, (from, to)) in buckets.all().enumerate() {
             let last = number + 1 == buckets.count;
@@ -128,8 +126,8 @@ impl Levels {
     }
 
     /// The mean of each part; nothing before the first value counts as zero.
-    pub(super) fn means(&self, buckets: Buckets) -> Drawn {
-        let mut drawn = Drawn::default();
+    pub(super) fn means(&self, buckets: Buckets) -> DrawnCurve {
+        let mut drawn = DrawnCurve::default();
         for (from, to) in buckets.all() {
             let mean = (self.area_until(to) - self.area_until(from)) / (to - from).max(1) as f64;
             let mean = mean.clamp(0.0, 1.0);
@@ -183,7 +181,10 @@ mod tests {
 
     #[test]
     fn wild_questions_have_an_answer() {
-        assert_eq!(Levels::default().extremes(Buckets::new(i64::MIN, i64::MAX, usize::MAX)), Drawn::default());
+        assert_eq!(
+            Levels::default().extremes(Buckets::new(i64::MIN, i64::MAX, usize::MAX)),
+            DrawnCurve::default()
+        );
         assert_eq!(levels().extremes(Buckets::new(50, 0, 0)).high, [2.0]);
         assert_eq!(levels().extremes(Buckets::new(0, i64::MAX, 1)).high, [9.0]);
     }

@@ -1,8 +1,8 @@
-//! What the figures of areas, details and hits mean.
+//! What the numbers of areas, details and hits mean.
 
 use crate::scope::definition::Definition;
 
-/// Every figure beside a picture.
+/// Every number beside a picture.
 pub const DEFINITIONS: &[Definition] = &[
     Definition {
         field: "count",

@@ -22,13 +22,9 @@ const MAX_CHILDREN: usize = 20;
 pub struct Ref {
     /// Its number; an instant's has [`INSTANT`] set.
     pub id: u32,
-    /// Its name.
     pub name: String,
-    /// Its category.
     pub category: u8,
-    /// Its row.
     pub row: u32,
-    /// When it starts.
     pub start_ns: i64,
     /// How long it takes.
     pub dur_ns: i64,
@@ -57,20 +53,15 @@ pub enum Relation {
 /// A slice that belongs to another.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Link {
-    /// How.
     pub relation: Relation,
-    /// The other.
     pub to: Ref,
 }
 
 /// What is directly inside a slice, by name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Child {
-    /// The name.
     pub name: String,
-    /// How often.
     pub count: u64,
-    /// Its time.
     pub total_ns: i64,
 }
 
@@ -80,7 +71,6 @@ pub struct Details {
     /// Name, place and time.
     #[serde(flatten)]
     pub reference: Ref,
-    /// What it means.
     pub kind: &'static str,
     /// Its category as the file spells it.
     pub cat: String,
@@ -106,7 +96,6 @@ pub struct Details {
     pub children: Vec<Child>,
     /// What belongs to it elsewhere.
     pub links: Vec<Link>,
-    /// Links not listed.
     pub links_more: u64,
     /// The operator whose row tells more.
     pub op: Option<String>,
@@ -147,7 +136,7 @@ impl Timeline {
         match id {
             NO_SLICE => Category::Step.number(),
             id if id & INSTANT != 0 || id as usize >= trace.slices().len() => Category::Other.number(),
-            id => self.categories.of(trace, SliceId::from_index(id as usize)),
+            id => self.categories.category_of(trace, SliceId::from_index(id as usize)),
         }
     }
 
@@ -195,7 +184,7 @@ impl Timeline {
                 .text(Attr::InputShapes)
                 .map(|text| args.input_shapes().map_or(text.to_owned(), |inputs| shapes_text(&inputs))),
             types: args.text(Attr::InputTypes).map(str::to_owned),
-            flops: counted.map(|formula| Flops::new(trace).of(id, formula)).filter(|&flops| flops > 0),
+            flops: counted.map(|formula| Flops::new(trace).count_call(id, formula)).filter(|&flops| flops > 0),
             stack: self.python_stack(trace, id),
             parents: self.references(trace, &around),
             children,

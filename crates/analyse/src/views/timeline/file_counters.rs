@@ -12,16 +12,16 @@ use super::spans::drawn;
 type Key<'a> = (Tag, StrId, &'a str);
 
 /// Curves on the way.
-struct Found<'a> {
+struct CurveCollector<'a> {
     most: usize,
     /// None: past the limit.
     numbers: HashMap<Key<'a>, Option<usize>, RandomState>,
     curves: Vec<(Key<'a>, Vec<(i64, f64)>)>,
 }
 
-impl<'a> Found<'a> {
+impl<'a> CurveCollector<'a> {
     fn number(&mut self, key: Key<'a>) -> Option<usize> {
-        let Found { most, numbers, curves } = self;
+        let CurveCollector { most, numbers, curves } = self;
         *numbers.entry(key).or_insert_with(|| {
             (curves.len() < *most).then(|| {
                 curves.push((key, Vec::new()));
@@ -39,7 +39,7 @@ impl<'a> Found<'a> {
 
 /// At most so many counters of a file, in the order they are first seen, and how many there are beyond.
 pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
-    let mut found = Found { most, numbers: HashMap::default(), curves: Vec::new() };
+    let mut found = CurveCollector { most, numbers: HashMap::default(), curves: Vec::new() };
     let process = |lane: LaneId| trace.lanes().get(lane).key.process;
     let counters = trace.counters();
     let series = counters.series().iter().map(|s| found.number((process(s.lane), s.name, trace.text(s.part))));
@@ -56,7 +56,7 @@ pub(super) fn file_counters(trace: &Trace, most: usize) -> (Vec<Curve>, usize) {
             found.add(number, points.at(id), value);
         }
     }
-    let Found { numbers, curves: found, .. } = found;
+    let CurveCollector { numbers, curves: found, .. } = found;
     let beyond = numbers.len() - found.len();
     let several = |(process, name, argument): Key<'_>| {
         found.iter().any(|(other, _)| other.0 != process && (other.1, other.2) == (name, argument))

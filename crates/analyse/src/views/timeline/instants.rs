@@ -6,7 +6,7 @@ use stepscope_model::{AllocationId, Args, CatId, LaneId, Ns, PointId, StrId, Tra
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Moment(u32);
 
-enum Is {
+enum MomentKind {
     Point(PointId),
     Allocation(AllocationId),
 }
@@ -20,9 +20,9 @@ impl Moment {
     /// The moment of a number, if there is one that is drawn.
     pub(super) fn drawn(trace: &Trace, number: usize) -> Option<Moment> {
         let moment = Moment(u32::try_from(number).ok().filter(|_| number < Moment::count(trace))?);
-        match moment.is(trace) {
-            Is::Point(id) => trace.points().kind(id).is_moment().then_some(moment),
-            Is::Allocation(_) => Some(moment),
+        match moment.kind(trace) {
+            MomentKind::Point(id) => trace.points().kind(id).is_moment().then_some(moment),
+            MomentKind::Allocation(_) => Some(moment),
         }
     }
 
@@ -30,46 +30,46 @@ impl Moment {
         self.0
     }
 
-    fn is(self, trace: &Trace) -> Is {
+    fn kind(self, trace: &Trace) -> MomentKind {
         let number = self.0 as usize;
         match number.checked_sub(trace.points().len()) {
-            None => Is::Point(PointId::from_index(number)),
-            Some(number) => Is::Allocation(AllocationId::from_index(number)),
+            None => MomentKind::Point(PointId::from_index(number)),
+            Some(number) => MomentKind::Allocation(AllocationId::from_index(number)),
         }
     }
 
     pub(super) fn at(self, trace: &Trace) -> Ns {
-        match self.is(trace) {
-            Is::Point(id) => trace.points().at(id),
-            Is::Allocation(id) => trace.allocations().at(id),
+        match self.kind(trace) {
+            MomentKind::Point(id) => trace.points().at(id),
+            MomentKind::Allocation(id) => trace.allocations().at(id),
         }
     }
 
     pub(super) fn name(self, trace: &Trace) -> StrId {
-        match self.is(trace) {
-            Is::Point(id) => trace.points().name(id),
-            Is::Allocation(_) => trace.allocations().name(),
+        match self.kind(trace) {
+            MomentKind::Point(id) => trace.points().name(id),
+            MomentKind::Allocation(_) => trace.allocations().name(),
         }
     }
 
     pub(super) fn lane(self, trace: &Trace) -> LaneId {
-        match self.is(trace) {
-            Is::Point(id) => trace.points().lane(id),
-            Is::Allocation(id) => trace.allocations().lane(id),
+        match self.kind(trace) {
+            MomentKind::Point(id) => trace.points().lane(id),
+            MomentKind::Allocation(id) => trace.allocations().lane(id),
         }
     }
 
     pub(super) fn cat(self, trace: &Trace) -> CatId {
-        match self.is(trace) {
-            Is::Point(id) => trace.points().cat(id),
-            Is::Allocation(id) => trace.allocations().cat(id),
+        match self.kind(trace) {
+            MomentKind::Point(id) => trace.points().cat(id),
+            MomentKind::Allocation(id) => trace.allocations().cat(id),
         }
     }
 
     pub(super) fn args(self, trace: &Trace) -> Args<'_> {
-        match self.is(trace) {
-            Is::Point(id) => trace.point_args(id),
-            Is::Allocation(id) => trace.allocation_args(id),
+        match self.kind(trace) {
+            MomentKind::Point(id) => trace.point_args(id),
+            MomentKind::Allocation(id) => trace.allocation_args(id),
         }
     }
 }

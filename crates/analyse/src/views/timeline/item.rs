@@ -1,9 +1,7 @@
 //! What a tile holds, and which tile it is.
 
-/// Which tile.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TileKey {
-    /// The row.
     pub row: u32,
     /// Buckets have 2^level nanoseconds.
     pub level: u32,
@@ -14,7 +12,6 @@ pub struct TileKey {
 /// What starts in one bucket, or the one slice that reaches in from the left.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowItem {
-    /// First start.
     pub start: i64,
     /// Last end; no later than the next item's start.
     pub end: i64,

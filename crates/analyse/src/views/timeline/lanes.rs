@@ -16,7 +16,7 @@ pub const MAX_ROWS_PER_LANE: usize = 512;
 /// About how many rows all lanes may have together.
 const MAX_ROWS: usize = 65_536;
 /// Rows that every lane may have, however many lanes there are.
-const LEAST_ROWS_A_LANE: usize = 16;
+const MIN_ROWS_PER_LANE: usize = 16;
 
 /// The lanes that have anything to show.
 pub(super) struct Lanes {
@@ -24,7 +24,6 @@ pub(super) struct Lanes {
     pub(super) device: Vec<LaneId>,
     /// Threads, the busiest first.
     pub(super) host: Vec<LaneId>,
-    /// Neither.
     pub(super) other: Vec<LaneId>,
     /// Those past the limit, the busiest not among them.
     pub(super) rest: Vec<LaneId>,
@@ -50,7 +49,7 @@ impl Lanes {
             other: Vec::new(),
             rest,
             is_shown: vec![false; trace.lanes().len()],
-            rows_a_lane: (MAX_ROWS / all.len().max(1)).clamp(LEAST_ROWS_A_LANE, MAX_ROWS_PER_LANE),
+            rows_a_lane: (MAX_ROWS / all.len().max(1)).clamp(MIN_ROWS_PER_LANE, MAX_ROWS_PER_LANE),
         };
         for lane in all {
             lanes.is_shown[lane.index()] = true;

@@ -24,23 +24,18 @@ pub struct Layout {
     /// What the categories are called, by number.
     pub categories: [&'static str; 16],
     /// Whether everything in the file is drawn.
-    pub ledger: Ledger,
-    /// The steps.
+    pub ledger: DrawnLedger,
     pub steps: Vec<StepInfo>,
 }
 
 /// A thread, a stream, or something derived from them.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct GroupInfo {
-    /// Its number.
     pub id: u32,
-    /// Its name.
     pub label: String,
     /// Its device or process.
     pub detail: String,
-    /// What it shows.
     pub kind: GroupKind,
-    /// Its rows.
     pub rows: Vec<u32>,
     /// How many slices are on them; steps count as slices.
     pub slices: u64,
@@ -48,12 +43,9 @@ pub struct GroupInfo {
     pub derived: bool,
 }
 
-/// One row.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RowInfo {
-    /// Its number.
     pub id: u32,
-    /// Its group.
     pub group: u32,
     /// Its name in the group.
     pub label: String,
@@ -69,8 +61,7 @@ pub struct RowInfo {
 
 /// What of the file is drawn.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
-#[schemars(rename = "DrawnLedger")]
-pub struct Ledger {
+pub struct DrawnLedger {
     /// Slices of the trace.
     pub slices: u64,
     /// Points of the trace.
@@ -89,16 +80,12 @@ pub struct Ledger {
     pub events_in_file: u64,
 }
 
-/// A step.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct StepInfo {
     /// Its number; -1 for a whole trace.
     pub step: i64,
-    /// Its name.
     pub name: String,
-    /// Where it begins.
     pub start_ns: i64,
-    /// Where it ends.
     pub end_ns: i64,
 }
 
@@ -161,14 +148,14 @@ impl Timeline {
         }
     }
 
-    fn ledger(&self, trace: &Trace, groups: &[GroupInfo]) -> Ledger {
+    fn ledger(&self, trace: &Trace, groups: &[GroupInfo]) -> DrawnLedger {
         let points = trace.points();
         let of_kind = |wanted| points.ids().filter(|&id| points.kind(id) == wanted).count() as u64;
         let instants = self.built.rows.iter().map(|row| match &row.content {
             Content::Points(ids) => ids.len() as u64,
             _ => 0,
         });
-        Ledger {
+        DrawnLedger {
             slices: trace.slices().len() as u64,
             points: trace.events_without_length() as u64,
             flows: trace.flows().len() as u64,

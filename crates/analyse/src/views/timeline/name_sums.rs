@@ -6,7 +6,6 @@ use hashbrown::HashMap;
 /// What slices of one name come to.
 #[derive(Clone, Debug)]
 pub(super) struct NameSum {
-    /// The name's number.
     pub(super) name: u32,
     pub(super) count: u64,
     pub(super) total: i64,

@@ -42,7 +42,7 @@ impl Timeline {
     /// The first links of a slice, and how many more there are.
     pub(super) fn links(&self, trace: &Trace, id: SliceId) -> (Vec<Link>, u64) {
         let (links, kind) = (trace.links(), trace.slices().kind(id));
-        let mut all = Listed::default();
+        let mut all = ListedLinks::default();
         all.extend(Relation::LaunchedBy, links.launch(id));
         all.extend(Relation::Operator, links.op(id));
         all.extend(Relation::Forward, links.forward_of(id));
@@ -62,7 +62,7 @@ impl Timeline {
     }
 
     /// Device work of a host slice: launched from inside it, or naming it or an operator inside it.
-    fn device_work(&self, trace: &Trace, id: SliceId, related: &Related, all: &mut Listed) {
+    fn device_work(&self, trace: &Trace, id: SliceId, related: &Related, all: &mut ListedLinks) {
         let slices = trace.slices();
         let times = (slices.start(id), slices.end(id));
         let lane = slices.lane_range(slices.lane(id));
@@ -89,12 +89,12 @@ impl Timeline {
 
 /// The first few links, and a count of the rest.
 #[derive(Default)]
-struct Listed {
+struct ListedLinks {
     first: Vec<(Relation, SliceId)>,
     more: u64,
 }
 
-impl Listed {
+impl ListedLinks {
     fn extend(&mut self, relation: Relation, to: impl IntoIterator<Item = SliceId>) {
         for id in to {
             if self.first.len() < MAX_LINKS {

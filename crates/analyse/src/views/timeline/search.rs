@@ -15,15 +15,15 @@ use super::name_sums::{NameSum, NameSums};
 use super::{INSTANT, Timeline, spans::drawn};
 
 /// Bins of the density.
-const BINS: usize = 256;
+const DENSITY_BINS: usize = 256;
 /// Names listed; the rest are counted.
 const MAX_NAMES: usize = 50;
 /// Most hits listed, whatever is asked for.
 const MAX_HITS: usize = 10_000;
 /// Bytes that a compiled pattern may take.
-const PATTERN_BYTES: usize = 1 << 20;
+const MAX_PATTERN_BYTES: usize = 1 << 20;
 /// Slices that one worker looks at before it asks for more.
-const PART: usize = 1 << 16;
+const MIN_SLICES_PER_TASK: usize = 1 << 16;
 
 /// In which order hits are listed.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -65,18 +65,15 @@ impl Default for SearchQuery {
     }
 }
 
-/// What was found.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Hits {
     /// What was looked for.
     pub query: String,
     /// Slices and instants found.
     pub total: u64,
-    /// Their time.
     pub total_ns: i64,
     /// By name, the most time first.
     pub names: Vec<HitName>,
-    /// Names not listed.
     pub names_more: u64,
     /// The first of them, in order.
     pub hits: Vec<Ref>,
@@ -87,13 +84,9 @@ pub struct Hits {
 /// All hits of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HitName {
-    /// The name's number.
     pub id: u32,
-    /// The name.
     pub name: String,
-    /// How many.
     pub count: u64,
-    /// Their time.
     pub total_ns: i64,
 }
 
@@ -102,19 +95,19 @@ impl Timeline {
     pub fn search(&self, trace: &Trace, query: &SearchQuery) -> Result<Hits, String> {
         let looked_for = self.matching_names(trace, query)?;
         let search = Search { timeline: self, trace, query, looked_for, limit: query.limit.min(MAX_HITS) };
-        let slices = (0..trace.slices().len()).into_par_iter().with_min_len(PART);
-        let of_slices = slices.fold(Found::default, |mut found, at| {
+        let slices = (0..trace.slices().len()).into_par_iter().with_min_len(MIN_SLICES_PER_TASK);
+        let of_slices = slices.fold(HitCollector::default, |mut found, at| {
             search.slice(&mut found, SliceId::from_index(at));
             found
         });
-        let points = (0..Moment::count(trace)).into_par_iter().with_min_len(PART);
-        let of_points = points.fold(Found::default, |mut found, number| {
+        let points = (0..Moment::count(trace)).into_par_iter().with_min_len(MIN_SLICES_PER_TASK);
+        let of_points = points.fold(HitCollector::default, |mut found, number| {
             if let Some(moment) = Moment::drawn(trace, number) {
                 search.moment(&mut found, moment);
             }
             found
         });
-        let found = of_slices.chain(of_points).reduce(Found::default, |a, b| a.merge(b, search.limit));
+        let found = of_slices.chain(of_points).reduce(HitCollector::default, |a, b| a.merge(b, search.limit));
         Ok(search.report(found))
     }
 
@@ -143,7 +136,7 @@ fn pattern(text: &str) -> Result<Regex, String> {
         Some(pattern) => RegexBuilder::new(pattern),
         None => RegexBuilder::new(&regex::escape(text)),
     };
-    builder.case_insensitive(between.is_none()).size_limit(PATTERN_BYTES).dfa_size_limit(PATTERN_BYTES);
+    builder.case_insensitive(between.is_none()).size_limit(MAX_PATTERN_BYTES).dfa_size_limit(MAX_PATTERN_BYTES);
     builder.build().map_err(|error| error.to_string())
 }
 
@@ -151,14 +144,14 @@ fn pattern(text: &str) -> Result<Regex, String> {
 type Rank = (i64, i64, u32);
 
 #[derive(Default)]
-struct Found {
+struct HitCollector {
     sums: NameSums,
     density: Vec<u64>,
     /// The first of them; the last of those on top.
     first: BinaryHeap<Rank>,
 }
 
-impl Found {
+impl HitCollector {
     fn keep(&mut self, rank: Rank, limit: usize) {
         if self.first.len() < limit {
             self.first.push(rank);
@@ -168,9 +161,9 @@ impl Found {
         }
     }
 
-    fn merge(mut self, other: Found, limit: usize) -> Found {
+    fn merge(mut self, other: HitCollector, limit: usize) -> HitCollector {
         self.sums = self.sums.merge(other.sums);
-        self.density.resize(BINS, 0);
+        self.density.resize(DENSITY_BINS, 0);
         self.density.iter_mut().zip(other.density).for_each(|(sum, count)| *sum += count);
         other.first.into_iter().for_each(|rank| self.keep(rank, limit));
         self
@@ -186,19 +179,23 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn slice(&self, found: &mut Found, id: SliceId) {
+    fn slice(&self, found: &mut HitCollector, id: SliceId) {
         let name = self.trace.slices().name(id);
         if !self.looked_for[name.index()] {
             return;
         }
-        if self.query.category.is_some_and(|wanted| self.timeline.categories.of(self.trace, id) != wanted) {
+        if self
+            .query
+            .category
+            .is_some_and(|wanted| self.timeline.categories.category_of(self.trace, id) != wanted)
+        {
             return;
         }
         let (start, end) = self.timeline.times(self.trace, id);
         self.add(found, name, id.index() as u32, start, end - start);
     }
 
-    fn moment(&self, found: &mut Found, moment: Moment) {
+    fn moment(&self, found: &mut HitCollector, moment: Moment) {
         let name = moment.name(self.trace);
         let wanted = self.query.category.is_none_or(|category| category == Category::Other.number());
         if self.looked_for[name.index()] && wanted {
@@ -207,11 +204,11 @@ impl Search<'_> {
         }
     }
 
-    fn add(&self, found: &mut Found, name: StrId, id: u32, start: i64, length: i64) {
+    fn add(&self, found: &mut HitCollector, name: StrId, id: u32, start: i64, length: i64) {
         found.sums.add(name.index() as u32, id, length);
-        found.density.resize(BINS, 0);
+        found.density.resize(DENSITY_BINS, 0);
         let share = start as f64 / (self.timeline.extent as f64 + 1.0);
-        found.density[((share * BINS as f64) as usize).min(BINS - 1)] += 1;
+        found.density[((share * DENSITY_BINS as f64) as usize).min(DENSITY_BINS - 1)] += 1;
         if start >= self.query.after && self.limit > 0 {
             let rank = match self.query.order {
                 Order::Start => (start, 0, id),
@@ -221,8 +218,8 @@ impl Search<'_> {
         }
     }
 
-    fn report(&self, mut found: Found) -> Hits {
-        found.density.resize(BINS, 0);
+    fn report(&self, mut found: HitCollector) -> Hits {
+        found.density.resize(DENSITY_BINS, 0);
         let mut sums = found.sums.sums;
         let text = |sum: &NameSum| self.timeline.name(self.trace, sum.name);
         sums.sort_unstable_by(|a, b| {

@@ -31,9 +31,7 @@ pub(super) fn times(trace: &Trace, id: SliceId) -> (i64, i64) {
 pub(super) enum Content {
     /// Slices by number.
     Slices(Box<[u32]>),
-    /// Moments.
     Points(Box<[Moment]>),
-    /// The steps.
     Steps,
 }
 

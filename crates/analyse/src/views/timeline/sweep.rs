@@ -14,7 +14,7 @@ use super::spans::{Content, times};
 pub(super) struct Sequence<'a> {
     timeline: &'a Timeline,
     trace: &'a Trace,
-    /// `None`: neighbours in the trace, from this one on.
+    /// `None`: neighbors in the trace, from this one on.
     ids: Option<&'a [u32]>,
     first: usize,
     rows: &'a [u16],
@@ -57,10 +57,9 @@ impl<'a> Sequence<'a> {
 }
 
 /// A part of an area, small enough for one worker.
-pub(super) struct Part {
+pub(super) struct AreaPart {
     /// Slices that start in it.
     pub(super) positions: Range<usize>,
-    /// Its time.
     pub(super) window: (i64, i64),
     /// The time of the whole area.
     pub(super) area: (i64, i64),
@@ -70,7 +69,7 @@ pub(super) struct Part {
 
 /// The last slice begun on a row.
 #[derive(Copy, Clone, Default)]
-struct Open {
+struct OpenSlice {
     /// Up to where its time is already given to those inside it.
     given: i64,
     slot: Option<usize>,
@@ -81,11 +80,11 @@ pub(super) fn sweep(
     sequence: &Sequence<'_>,
     group: &Group,
     selected: &[bool],
-    part: &Part,
+    part: &AreaPart,
     sums: &mut NameSums,
 ) {
     let rows = selected.len();
-    let (ends, open) = (vec![i64::MIN; rows], vec![Open::default(); rows]);
+    let (ends, open) = (vec![i64::MIN; rows], vec![OpenSlice::default(); rows]);
     let mut walk = Walk { sequence, selected, part, ends, open, sums };
     for (id, row) in carried(sequence, group, part.window.0) {
         walk.visit(id, row, part.first);
@@ -98,10 +97,10 @@ pub(super) fn sweep(
 struct Walk<'a> {
     sequence: &'a Sequence<'a>,
     selected: &'a [bool],
-    part: &'a Part,
+    part: &'a AreaPart,
     /// Where the last slice begun on each row ends.
     ends: Vec<i64>,
-    open: Vec<Open>,
+    open: Vec<OpenSlice>,
     sums: &'a mut NameSums,
 }
 
@@ -137,7 +136,7 @@ impl Walk<'_> {
             slot
         });
         self.ends[row] = end;
-        self.open[row] = Open { given: from, slot };
+        self.open[row] = OpenSlice { given: from, slot };
     }
 }
 

@@ -13,12 +13,12 @@ use stepscope_analyse::replay::{Replay, Unchanged};
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::threads::activity::Activity;
 use stepscope_model::{Kind, Trace};
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 pub(crate) const MAIN: i64 = 1;
 pub(crate) const BACKWARD: i64 = 2;
 
-pub(crate) fn done(run: Run) -> (Trace, Steps) {
+pub(crate) fn done(run: RunBuilder) -> (Trace, Steps) {
     let trace = run.finish();
     let steps = Steps::find(&trace);
     (trace, steps)
@@ -26,7 +26,7 @@ pub(crate) fn done(run: Run) -> (Trace, Steps) {
 
 /// Two kernels with the loading of a batch between them.
 fn loading() -> (Trace, Steps) {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 1000))
         .host(Kind::HostOp, "aten::a", MAIN, (100, 200))
         .launch(MAIN, (110, 130), Kind::Kernel, "k1", 7, (140, 300))
@@ -87,7 +87,7 @@ fn loading_is_seen_and_can_be_thought_away() {
 
 #[test]
 fn a_wait_is_found_and_can_be_thought_away() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 560))
         .launch(MAIN, (10, 20), Kind::Kernel, "long", 7, (30, 500))
         .host(Kind::HostOp, "aten::item", MAIN, (35, 515))
@@ -112,7 +112,7 @@ fn a_wait_is_found_and_can_be_thought_away() {
 
 #[test]
 fn a_stream_that_waits_for_another_is_a_dependency() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 100))
         .launch(MAIN, (0, 5), Kind::Kernel, "a", 7, (10, 400))
         .launch(MAIN, (10, 15), Kind::Kernel, "b", 8, (402, 500))
@@ -131,7 +131,7 @@ fn a_stream_that_waits_for_another_is_a_dependency() {
 
 #[test]
 fn the_backward_thread_takes_over_from_the_main_one() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 1000))
         .host(Kind::HostOp, "aten::mm", MAIN, (100, 200))
         .launch(MAIN, (150, 160), Kind::Kernel, "forward", 7, (170, 220))
@@ -159,7 +159,7 @@ fn the_backward_thread_takes_over_from_the_main_one() {
 /// Two streams, the second waiting for an event of the first, recorded with synchronization events.
 #[test]
 fn recorded_synchronization_is_used() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 700))
         .launch(MAIN, (0, 5), Kind::Kernel, "a", 7, (10, 100))
         .add(sync("cudaEventRecord", (6, 8), 1001))

@@ -6,7 +6,7 @@ use stepscope_analyse::devices::graphs::{Graphs, graphs};
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_model::{Kind, Trace};
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data;
 
@@ -15,7 +15,7 @@ fn all(trace: &Trace) -> Graphs {
 }
 
 /// A call that replays nodes one after the other, each with its length and the gap before it.
-fn replay(run: &mut Run, id: i64, call: (i64, i64), from: i64, nodes: &[(&str, i64, i64)]) {
+fn replay(run: &mut RunBuilder, id: i64, call: (i64, i64), from: i64, nodes: &[(&str, i64, i64)]) {
     run.add(Slice::new(Kind::Runtime, "cudaGraphLaunch", call).correlation(id));
     let mut at = from;
     for (name, gap, length) in nodes {
@@ -27,7 +27,7 @@ fn replay(run: &mut Run, id: i64, call: (i64, i64), from: i64, nodes: &[(&str, i
 
 #[test]
 fn replays_of_the_same_kernels_are_one_graph() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 1000));
     replay(&mut run, 1, (0, 7), 10, &[("gemm", 0, 20), ("norm", 5, 10), ("gemm", 0, 30)]);
     replay(&mut run, 2, (100, 103), 110, &[("gemm", 0, 22), ("norm", 7, 10), ("gemm", 0, 30)]);
@@ -68,7 +68,7 @@ fn replays_of_the_same_kernels_are_one_graph() {
 
 #[test]
 fn recorded_ids_tell_graphs_and_nodes_apart() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     for (id, graph, at) in [(1, 11, 0), (2, 12, 100), (3, 11, 200)] {
         run.add(Slice::new(Kind::Runtime, "hipGraphLaunch", (at, at + 5)).correlation(id));
         // The nodes of graph 11 change places.
@@ -92,7 +92,7 @@ fn recorded_ids_tell_graphs_and_nodes_apart() {
 
 #[test]
 fn nodes_on_several_streams_may_start_in_any_order() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     for (id, at, late) in [(1, 0, "left"), (2, 100, "right")] {
         run.add(Slice::new(Kind::Runtime, "cudaGraphLaunch", (at, at + 5)).correlation(id));
         for (stream, name) in [(7, "left"), (8, "right")] {

@@ -20,7 +20,7 @@ fn compare(trace: &Trace) -> (u64, u64) {
         let args = trace.args(id);
         let Some(recorded) = args.float(Attr::OccupancyPercent) else { continue };
         let device = trace.meta().described(args.int(Attr::Device)).unwrap();
-        let Some(limits) = Limits::of(device) else { continue };
+        let Some(limits) = Limits::for_device(device) else { continue };
         let launch = Launch {
             threads: list(args.text(Attr::Block).unwrap()),
             registers: args.int(Attr::RegistersPerThread).unwrap(),

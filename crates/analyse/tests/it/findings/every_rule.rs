@@ -77,6 +77,7 @@ fn every_rule_fires_somewhere_and_is_silent_elsewhere() {
         let others = crate::findings::profile::RULES.into_iter().chain(crate::findings::verdicts::RULES);
         let others = others
             .chain(crate::findings::plain::RULES)
+            .chain(crate::findings::program::RULES)
             .chain(crate::findings::snapshots::RULES)
             .chain(crate::xla::RULES);
         listed.chain(others).any(|known| known == rule)

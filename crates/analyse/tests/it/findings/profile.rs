@@ -141,7 +141,7 @@ impl Script {
 #[test]
 fn allocator_churn() {
     let finding = one(&fault("alloc_churn"), "allocator_churn").unwrap();
-    // Without the calls the program really took 43 % less.
+    // Without the calls the program really took 43% less.
     let share = finding.saves_share.unwrap();
     assert!((0.30..0.50).contains(&share), "{share}");
     assert_eq!(one(&fixed("alloc_churn"), "allocator_churn"), None);
@@ -301,9 +301,13 @@ fn unrepresentative() {
     assert!(title(fault("first_step_compile")).contains("the first step compiles"));
     assert!(title(Script::steps(0, &[1000; 4]).finish()).contains("very first step"));
     assert_eq!(title(Script::steps(1, &[1000; 4]).finish()), "");
-    // What is compiled in every step is no lack of warm-up; inference without steps is no training.
+    // What is compiled in every step is no lack of warm-up.
     assert_eq!(title(fault("recompile")), "");
-    assert_eq!(title(recorded("2.11-h200/multi_stream/multi_stream.pt.trace.json.gz")), "");
+    // Steps that are found count as those that are marked.
+    assert!(
+        title(recorded("2.11-h200/multi_stream/multi_stream.pt.trace.json.gz"))
+            .contains("the first step compiles or loads code")
+    );
 }
 
 #[test]
@@ -375,10 +379,11 @@ fn recorded_traces_give_these_findings_and_no_others() {
         "gloo_ddp/rank2: communication_exposed ddp_without_nccl",
         "gloo_ddp/rank3: communication_exposed ddp_without_nccl",
         "gpt_stack/gpt_stack: profiler_overhead unrepresentative",
+        "multi_stream/multi_stream: compilation uneven_steps unrepresentative",
         "compiled/compiled: profiler_overhead",
         "cuda_graph/cuda_graph: uneven_steps",
         "overloads/overloads: compilation unrepresentative",
-        "threads/threads: compilation",
+        "threads/threads: compilation uneven_steps unrepresentative",
     ];
     assert_eq!(lines, expected, "\n{}", lines.join("\n"));
 }

@@ -17,7 +17,7 @@ pub(crate) const RULES: [&str; 7] = [
 ];
 
 fn found(snapshot: Snapshot) -> Vec<Finding> {
-    findings(&Run::of_document(Document::Snapshot(snapshot)), &Thresholds::default())
+    findings(&Run::from_document(Document::Snapshot(snapshot)), &Thresholds::default())
 }
 
 fn rules(name: &str) -> Vec<&'static str> {
@@ -169,7 +169,7 @@ fn one_long_iteration_is_a_spike_and_a_rising_level_is_none() {
 fn thresholds_decide() {
     let mut strict = Thresholds::default();
     strict.set("snapshot_leak.mib", 1e6).unwrap();
-    let run = Run::of_document(Document::Snapshot(recorded("kept_outputs.pickle.zst")));
+    let run = Run::from_document(Document::Snapshot(recorded("kept_outputs.pickle.zst")));
     assert_eq!(findings(&run, &strict), []);
 }
 

@@ -9,7 +9,7 @@ use stepscope_analyse::findings::{Estimate, Finding, Thresholds, could_not_look,
 use stepscope_analyse::run::Run;
 use stepscope_analyse::threads::activity::Activity;
 use stepscope_model::{Device, Kind, Trace};
-use stepscope_testkit::{Run as Made, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data::{peer, read};
 
@@ -40,13 +40,13 @@ impl Look {
 }
 
 /// A step of so many microseconds on thread 1.
-fn step(run: &mut Made, number: i64, at: (i64, i64)) {
+fn step(run: &mut RunBuilder, number: i64, at: (i64, i64)) {
     run.host(Kind::HostAnnotation, &format!("ProfilerStep#{number}"), 1, at);
 }
 
 #[test]
 fn a_wait_for_work_that_was_not_recorded_is_unknown_and_not_idle() {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     step(&mut run, 1, (90, 11_930));
     // Nothing runs, yet the host stands in a wait for ten milliseconds; then the kernels of one graph.
     run.host(Kind::Runtime, "cudaStreamSynchronize", 1, (100, 10_100));
@@ -70,14 +70,14 @@ fn a_wait_for_work_that_was_not_recorded_is_unknown_and_not_idle() {
 
 #[test]
 fn launched_work_that_stays_away_is_unknown_too() {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     step(&mut run, 1, (0, 9_000));
     run.launch(1, (10, 20), Kind::Kernel, "gemm", 7, (30, 100));
     run.launch(1, (110, 120), Kind::Kernel, "gemm", 7, (8_120, 9_000));
     let look = Look::at(run.finish());
     assert_eq!(look.cause_ns(Cause::DEVICE_UNRECORDED), 8_000_000);
     // While another thread pins memory, the driver stops: that is known.
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     step(&mut run, 1, (0, 9_000));
     run.launch(1, (10, 20), Kind::Kernel, "gemm", 7, (30, 100));
     run.launch(1, (110, 120), Kind::Kernel, "gemm", 7, (8_120, 9_000));
@@ -89,7 +89,7 @@ fn launched_work_that_stays_away_is_unknown_too() {
 
 #[test]
 fn first_use_is_a_cause_of_its_own_and_no_promise() {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     step(&mut run, 1, (0, 60_000));
     run.host(Kind::HostOp, "aten::mm", 1, (100, 50_200));
     run.launch(1, (110, 50_110), Kind::Kernel, "gemm", 7, (50_120, 50_200));
@@ -109,7 +109,7 @@ fn first_use_is_a_cause_of_its_own_and_no_promise() {
     let bound = look.finding("launch_bound");
     assert!(bound.is_none_or(|f| f.saves_ns.unwrap() < 11_000_000), "{bound:?}");
     // The same call of a kernel that was launched before is something else.
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     step(&mut run, 1, (0, 60_000));
     run.launch(1, (10, 15), Kind::Kernel, "gemm", 7, (20, 30));
     run.launch(1, (110, 50_110), Kind::Kernel, "gemm", 7, (50_120, 50_200));
@@ -118,7 +118,7 @@ fn first_use_is_a_cause_of_its_own_and_no_promise() {
 
 #[test]
 fn a_full_launch_queue_waits_for_the_device() {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     let (kernels, kernel_us) = (1_400i64, 100);
     step(&mut run, 1, (0, 60_000));
     let end = |i: i64| 1_000 + kernel_us * (i + 1);
@@ -144,7 +144,7 @@ fn a_full_launch_queue_waits_for_the_device() {
 
 #[test]
 fn a_step_ends_where_the_recording_does() {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     run.add(Slice::new(Kind::Span, "PyTorch Profiler (0)", (0, 2_000)).thread(99));
     step(&mut run, 1, (0, 13_000_000));
     run.launch(1, (100, 120), Kind::Kernel, "gemm", 7, (130, 900));
@@ -155,7 +155,7 @@ fn a_step_ends_where_the_recording_does() {
 
 #[test]
 fn a_thread_of_the_backward_pass_is_known_by_its_nodes() {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     step(&mut run, 1, (0, 1_000));
     run.host(Kind::HostAnnotation, "backward", 1, (100, 900));
     run.host(Kind::HostOp, "AddmmBackward", 2, (110, 800));
@@ -166,7 +166,7 @@ fn a_thread_of_the_backward_pass_is_known_by_its_nodes() {
 
 #[test]
 fn a_graph_is_launched_once() {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     step(&mut run, 1, (0, 5_000));
     run.add(Slice::new(Kind::Runtime, "cudaGraphLaunch", (0, 1_000)).thread(1).correlation(77));
     for i in 0..20 {
@@ -179,7 +179,7 @@ fn a_graph_is_launched_once() {
 
 /// A matrix product of 4096 x 4096 x 4096 in bfloat16, so many microseconds long, on an H200.
 fn product(us: i64, shapes: bool) -> Trace {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     let device = Device { index: 0, name: "NVIDIA H200".to_owned(), ..Device::default() };
     run.builder().meta().devices.push(device);
     step(&mut run, 1, (0, 500));
@@ -231,7 +231,7 @@ fn slow_kernels_on_a_busy_device_are_named_with_what_is_recoverable() {
 /// An operator on tensors of one type in a step of 1 ms: 400 µs of its own on the host, or a kernel of 850 µs that the
 /// host waits for from 510 µs on.
 fn typed(dtype: &str, device: Option<&str>) -> Look {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     step(&mut run, 1, (0, 1_000));
     let json = |text: &str| stepscope_testkit::Value::Json(text.to_owned());
     let types = format!("[\"{dtype}\", \"{dtype}\"]");
@@ -275,7 +275,7 @@ fn a_device_without_bfloat16_is_told_to_use_float16() {
 #[test]
 fn breaks_of_a_compiled_graph_are_named() {
     let with = |inner: bool| {
-        let mut run = Made::new();
+        let mut run = RunBuilder::new();
         for number in 1..4 {
             let at = 1_000 * number;
             step(&mut run, number, (at, at + 1_000));
@@ -362,7 +362,7 @@ fn what_an_expert_says_about_other_tools_traces() {
 fn a_main_thread_with_only_its_step_waits_for_those_that_communicate() {
     // 210 µs of a step in which nothing is recorded; other threads communicate for 173 and for 170 of them, together 181.
     let made = |python: bool| {
-        let mut run = Made::new();
+        let mut run = RunBuilder::new();
         step(&mut run, 1, (0, 210));
         run.host(Kind::HostAnnotation, "gloo:all_reduce", 2, (18, 191));
         run.host(Kind::HostAnnotation, "gloo:all_reduce", 3, (27, 199));

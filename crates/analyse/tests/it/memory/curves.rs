@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_analyse::memory::{self, DeviceMemory, NO_OPERATOR, Options, Report, UNKNOWN_ORIGIN};
+use stepscope_analyse::memory::{self, DeviceMemory, MemoryReport, NO_OPERATOR, Options, UNKNOWN_ORIGIN};
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_model::{
     ArgValue, Domain, Kind, LaneId, LaneKey, NewAllocation, NewSlice, Ns, Tag, Trace, TraceBuilder,
@@ -62,13 +62,13 @@ pub fn worked() -> Trace {
     b.finish()
 }
 
-pub fn only(report: &Report) -> &DeviceMemory {
+pub fn only(report: &MemoryReport) -> &DeviceMemory {
     assert_eq!(report.devices.len(), 1);
     &report.devices[0]
 }
 
 /// The parts of a peak close to it, those of the operator table to the change of the level.
-pub fn assert_closes(report: &Report) {
+pub fn assert_closes(report: &MemoryReport) {
     for device in &report.devices {
         let by_operator: i64 = device.peak_by_operator.iter().map(|r| r.bytes).sum();
         let by_stack: i64 = device.peak_by_stack.iter().map(|r| r.bytes).sum();
@@ -91,7 +91,7 @@ pub fn assert_closes(report: &Report) {
 
 #[test]
 fn a_worked_example() {
-    let report = memory::analyse(&worked(), &Options { events: true, ..Options::default() });
+    let report = memory::analyze(&worked(), &Options { events: true, ..Options::default() });
     assert_closes(&report);
     let device = only(&report);
     assert_eq!((device.device.as_str(), device.records), ("CUDA 0", 6));
@@ -151,12 +151,12 @@ fn a_worked_example() {
 #[test]
 fn a_selection_narrows_the_marks_but_not_the_lifetimes() {
     let selection = Selection { ranges: Some(vec![(Ns(25), Ns(60))]), device: None };
-    let report = memory::analyse(&worked(), &Options { selection, ..Options::default() });
+    let report = memory::analyze(&worked(), &Options { selection, ..Options::default() });
     assert_closes(&report);
     let device = only(&report);
     assert_eq!((device.records, device.peak_allocated_bytes, device.peak_known_bytes), (2, 1350, 450));
     let wrong_device = Selection { ranges: None, device: Some(3) };
-    let report = memory::analyse(&worked(), &Options { selection: wrong_device, ..Options::default() });
+    let report = memory::analyze(&worked(), &Options { selection: wrong_device, ..Options::default() });
     assert!(report.devices.is_empty() && report.operators.is_empty());
 }
 
@@ -166,7 +166,7 @@ fn a_level_that_only_falls_peaked_before_the_recording() {
     let t = thread(&mut b, 1);
     gpu(&mut b, t, 5, 1, -300, 700);
     gpu(&mut b, t, 6, 2, 100, 800);
-    let report = memory::analyse(&b.finish(), &Options::default());
+    let report = memory::analyze(&b.finish(), &Options::default());
     let device = only(&report);
     assert_eq!((device.peak_allocated_bytes, device.peak_unknown_bytes, device.peak_at_ns), (1000, 1000, 0));
 }
@@ -179,7 +179,7 @@ fn marks_without_totals_or_addresses_give_running_sums() {
         mark(&mut b, t, at, &[("Bytes", bytes), ("Device Id", -1), ("Device Type", 0)]);
     }
     mark(&mut b, t, 4, &[("Device Type", 0)]);
-    let report = memory::analyse(&b.finish(), &Options::default());
+    let report = memory::analyze(&b.finish(), &Options::default());
     assert_closes(&report);
     assert_eq!((report.records, report.unreadable_records), (4, 1));
     let device = only(&report);
@@ -198,17 +198,17 @@ fn hostile_marks_do_no_harm() {
             [("Bytes", big), ("Addr", i % 3), ("Total Allocated", big), ("Device Id", i), ("Device Type", i)];
         mark(&mut b, t, if i % 5 == 0 { i64::MAX } else { i64::MIN }, &args);
     }
-    let report = memory::analyse(&b.finish(), &Options { curve_points: 3, events: true, ..Options::default() });
+    let report = memory::analyze(&b.finish(), &Options { curve_points: 3, events: true, ..Options::default() });
     assert_eq!(report.devices.len(), 65);
     assert_eq!(report.merged_device_records, 300 - 64);
-    assert!(memory::analyse(&crate::data::builder().finish(), &Options::default()).devices.is_empty());
+    assert!(memory::analyze(&crate::data::builder().finish(), &Options::default()).devices.is_empty());
 }
 
 #[test]
 fn a_small_curve_keeps_every_peak() {
     let trace = read(&fixture("conv_fast_loader/conv_fast_loader.pt.trace.json.gz"));
     for curve_points in [1, 3, 10, 100, 500] {
-        let report = memory::analyse(&trace, &Options { curve_points, ..Options::default() });
+        let report = memory::analyze(&trace, &Options { curve_points, ..Options::default() });
         assert_closes(&report);
         for device in &report.devices {
             assert!(device.curve.len() <= curve_points.max(3) + 2);
@@ -221,7 +221,7 @@ fn a_small_curve_keeps_every_peak() {
 #[test]
 fn every_fixture_closes() {
     for path in fixtures() {
-        let report = memory::analyse(&read(&path), &Options { events: true, ..Options::default() });
+        let report = memory::analyze(&read(&path), &Options { events: true, ..Options::default() });
         assert_closes(&report);
         for device in &report.devices {
             assert_eq!(device.level_gaps, 0, "{}", path.display());
@@ -235,7 +235,7 @@ fn every_fixture_closes() {
 #[test]
 fn gpt_stack_matches_a_recomputation() {
     let trace = read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz"));
-    let report = memory::analyse(&trace, &Options::default());
+    let report = memory::analyze(&trace, &Options::default());
     let at = |since: i64| trace.origin().0 + since;
     assert_eq!(report.records, 874);
     let [cpu, cuda] = &report.devices[..] else { panic!("two devices") };
@@ -271,7 +271,7 @@ fn gpt_stack_matches_a_recomputation() {
 /// Six figures of a row in the order of torch-tb-profiler's table.
 type Row = (&'static str, &'static str, [i64; 7]);
 
-fn assert_operators(report: &Report, expected: &[Row]) {
+fn assert_operators(report: &MemoryReport, expected: &[Row]) {
     for &(device, name, figures) in expected {
         let row = report.operators.iter().find(|r| r.device == device && r.name == name);
         let row = row.unwrap_or_else(|| panic!("{name} on {device}"));
@@ -292,7 +292,7 @@ fn assert_operators(report: &Report, expected: &[Row]) {
 /// show as `(no operator)`, and counts the rows of each device: 4 and 65.
 #[test]
 fn gpt_stack_operators_match_the_tensorboard_plugin() {
-    let report = memory::analyse(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Options::default());
+    let report = memory::analyze(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Options::default());
     assert_operators(
         &report,
         &[
@@ -329,7 +329,7 @@ fn gpt_stack_operators_match_the_tensorboard_plugin() {
 #[test]
 fn gpt_stack_peaks_where_torchs_memory_timeline_does() {
     let trace = read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz"));
-    let report = memory::analyse(&trace, &Options::default());
+    let report = memory::analyze(&trace, &Options::default());
     let cuda = &report.devices[1];
     let (timeline_open, timeline_peak, timeline_close) = (1_283_998_208, 2_662_170_112, 1_283_998_208);
     let timeline_peak_us = 1_794_702_641_884_058;
@@ -343,7 +343,7 @@ fn gpt_stack_peaks_where_torchs_memory_timeline_does() {
 fn qwen_matches_the_tensorboard_plugin() {
     let Some(path) = peer("tracelens/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz") else { return };
     let trace = read(&path);
-    let report = memory::analyse(&trace, &Options::default());
+    let report = memory::analyze(&trace, &Options::default());
     assert_closes(&report);
     let [cpu, cuda] = &report.devices[..] else { panic!("two devices") };
     assert_eq!((cpu.peak_allocated_bytes, cuda.peak_allocated_bytes), (16, 2_088_508_416));
@@ -367,7 +367,7 @@ fn qwen_matches_the_tensorboard_plugin() {
 #[test]
 fn resnet50_of_2021_matches_the_tensorboard_plugin() {
     let Some(path) = peer("tb_plugin/resnet50_num_workers_0.pt.trace.json.gz") else { return };
-    let report = memory::analyse(&read(&path), &Options::default());
+    let report = memory::analyze(&read(&path), &Options::default());
     assert_closes(&report);
     assert_eq!(report.records, 12_838);
     let [cpu, cuda] = &report.devices[..] else { panic!("two devices") };
@@ -396,7 +396,7 @@ fn resnet50_of_2021_matches_the_tensorboard_plugin() {
 #[test]
 fn mi300_is_a_hip_device() {
     let Some(path) = peer("tracelens/mi300/gaunernst_bert-small-uncased__1016001.json.gz") else { return };
-    let report = memory::analyse(&read(&path), &Options::default());
+    let report = memory::analyze(&read(&path), &Options::default());
     assert_closes(&report);
     let names: Vec<_> = report.devices.iter().map(|d| d.device.as_str()).collect();
     assert_eq!(names, ["CPU", "HIP 0"]);

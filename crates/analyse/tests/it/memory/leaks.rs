@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use stepscope_analyse::memory::across::{Seen, across};
-use stepscope_analyse::memory::beats::Beat;
+use stepscope_analyse::memory::across_snapshots::{AnalyzedSnapshot, across};
 use stepscope_analyse::memory::categories::{Categories, Category};
 use stepscope_analyse::memory::history::{History, Obstacle};
+use stepscope_analyse::memory::iterations::IterationMark;
 use stepscope_analyse::memory::leaks::{Grouping, Leaks, leaks};
 use stepscope_analyse::memory::live_at::{By, Moment, live_at};
 use stepscope_analyse::memory::out_of_memory::out_of_memory;
@@ -121,13 +121,13 @@ fn a_line_that_keeps_its_outputs_is_named_with_its_rate() {
     let truth = 8.0 * 64.0 * 32_000.0 * 4.0;
     assert!((row.growth_bytes_each as f64 / truth - 1.0).abs() < 0.02, "{row:?}");
     assert!(row.growth_low <= row.growth_bytes_each && row.growth_bytes_each <= row.growth_high);
-    assert_eq!(leaks.beat, Some(Beat::Range("Optimizer.step#AdamW.step".to_owned())));
+    assert_eq!(leaks.mark, Some(IterationMark::Range("Optimizer.step#AdamW.step".to_owned())));
     assert_eq!(leaks.per(), "iteration");
     // The same without its ranges: iterations are guessed from what comes back.
     let mut unnamed = snapshot.clone();
     unnamed.marks.clear();
     let guessed = found(&unnamed, Grouping::Line);
-    assert_eq!(guessed.beat, Some(Beat::Allocations));
+    assert_eq!(guessed.mark, Some(IterationMark::Allocations));
     assert!((guessed.rows[0].growth_bytes_each as f64 / truth - 1.0).abs() < 0.02, "{:?}", guessed.rows);
     assert_eq!((guessed.rows.len(), guessed.rows[0].line), (1, 170), "{:?}", guessed.rows);
     // By stack it is one too, and the stack is whole.
@@ -145,7 +145,7 @@ fn a_kept_loss_keeps_what_its_graph_holds() {
     // `history.append(loss)`: behind each loss stays the output of 1,024 x 1,024 that autocast turned into float32.
     let leaks = found(&recorded("loss_history.pickle.gz"), Grouping::Line);
     assert_eq!(one_line(&leaks), (50, 1024 * 1024 * 4));
-    assert_eq!(leaks.beat, Some(Beat::Range("step #".to_owned())));
+    assert_eq!(leaks.mark, Some(IterationMark::Range("step #".to_owned())));
 }
 
 #[test]
@@ -244,7 +244,7 @@ fn where_nothing_repeats_growth_is_per_second() {
         program.free(other);
     }
     let leaks = found(&program.snapshot, Grouping::Line);
-    assert_eq!((leaks.beat.clone(), leaks.per()), (Some(Beat::Time), "second"));
+    assert_eq!((leaks.mark.clone(), leaks.per()), (Some(IterationMark::Time), "second"));
     let kept: u64 = (0..200u64).map(|number| MIB + (number * 7919) % 5000 * 512).sum();
     let seconds = 800.0 * 1e-6;
     let (line, rate) = one_line(&leaks);
@@ -289,7 +289,7 @@ fn lines_that_hold_more_in_each_snapshot_grow_across_them() {
     let snapshots: Vec<Snapshot> = [2, 5, 9].into_iter().map(taken).collect();
     let worked: Vec<(Vec<History>, Places)> =
         snapshots.iter().map(|snapshot| (histories(snapshot), Places::new(snapshot))).collect();
-    let seen: Vec<Seen<'_>> =
+    let seen: Vec<AnalyzedSnapshot<'_>> =
         snapshots.iter().zip(&worked).map(|(snapshot, (all, places))| (snapshot, &all[..], places)).collect();
     let rows = across(&seen, MIB);
     assert_eq!(rows.len(), 1, "{rows:?}");

@@ -2,7 +2,7 @@
 
 use stepscope_analyse::memory::process::{ProcessPoint, processes};
 use stepscope_formats::{OpenOptions, read_trace};
-use stepscope_testkit::Run;
+use stepscope_testkit::RunBuilder;
 
 #[test]
 fn looks_at_the_process_are_one_row_per_measure() {
@@ -24,5 +24,5 @@ fn looks_at_the_process_are_one_row_per_measure() {
     assert_eq!((rss.process_first_bytes, rss.process_last_bytes, rss.process_peak_at_ns), (500, 700, 100));
     assert_eq!(rss.points.len(), 4);
     assert_eq!(rss.points[1], ProcessPoint { at_ns: 100, process_bytes: 900 });
-    assert_eq!(processes(&Run::new().finish()), []);
+    assert_eq!(processes(&RunBuilder::new().finish()), []);
 }

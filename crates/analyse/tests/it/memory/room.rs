@@ -4,11 +4,11 @@
 use std::path::Path;
 
 use serde_json::Value;
+use stepscope_analyse::memory::capacity::{batch, usable};
 use stepscope_analyse::memory::categories::{Categories, Category};
-use stepscope_analyse::memory::lowered::{Change, Lowered, lowered};
+use stepscope_analyse::memory::peak_without::{MemorySaving, PeakWithout, peak_without};
 use stepscope_analyse::memory::replay::histories;
 use stepscope_analyse::memory::retries::retries;
-use stepscope_analyse::memory::surroundings::{batch, usable};
 use stepscope_model::Snapshot;
 
 use crate::memory::leaks::{Program, recorded};
@@ -34,10 +34,10 @@ fn requests_that_emptied_the_cache_are_as_many_as_pytorch_counted() {
     assert!(seen >= 8 && counted >= 4, "{seen} files, {counted} retries");
 }
 
-fn with(snapshot: &Snapshot, change: Change) -> Option<Lowered> {
+fn with(snapshot: &Snapshot, change: MemorySaving) -> Option<PeakWithout> {
     let all = histories(snapshot);
     let history = all.first()?;
-    lowered(history, &Categories::new(snapshot, history), change)
+    peak_without(history, &Categories::new(snapshot, history), change)
 }
 
 #[test]
@@ -45,11 +45,11 @@ fn a_replay_with_activations_recomputed_has_the_peak_of_the_program_that_does_it
     // One program, recorded with and without torch.utils.checkpoint on an H200.
     let [kept, recomputed] = ["activations_kept.pickle.gz", "activations_recomputed.pickle.gz"].map(recorded);
     let truth = histories(&recomputed)[0].peak.allocated as f64;
-    let then = with(&kept, Change::Recompute).unwrap();
+    let then = with(&kept, MemorySaving::Recompute).unwrap();
     assert!((then.peak as f64 / truth - 1.0).abs() < 0.06, "{then:?}, truly {truth}");
     assert_eq!(then.blocks, 6, "{then:?}");
     // What is recomputed already cannot be saved again.
-    let again = with(&recomputed, Change::Recompute).map_or(truth, |then| then.peak as f64);
+    let again = with(&recomputed, MemorySaving::Recompute).map_or(truth, |then| then.peak as f64);
     assert!(again > 0.95 * truth, "{again} of {truth}");
 }
 
@@ -78,15 +78,15 @@ fn less_of_one_kind_lowers_the_peak_by_what_it_held_there() {
     let peak = |change| with(&program.snapshot, change).unwrap();
     // 100 of parameters, 200 of states and 8 x 50 of activations: 700 at the peak.
     assert_eq!(histories(&program.snapshot)[0].peak.allocated, 700 * MIB);
-    assert_eq!(peak(Change::HalfActivations).peak, 500 * MIB);
-    assert_eq!(peak(Change::SmallStates).peak, 550 * MIB);
+    assert_eq!(peak(MemorySaving::HalfActivations).peak, 500 * MIB);
+    assert_eq!(peak(MemorySaving::SmallStates).peak, 550 * MIB);
     // Four blocks of 100: one is computed again at a time, and each leaves one input of 50.
-    let then = peak(Change::Recompute);
+    let then = peak(MemorySaving::Recompute);
     assert_eq!((then.peak, then.blocks, then.block_input_bytes), (600 * MIB, 4, 50 * MIB));
     // Where something else makes the peak, nothing is saved.
     program.alloc(20, 900 * MIB);
-    assert_eq!(with(&program.snapshot, Change::HalfActivations).unwrap().peak, 1200 * MIB);
-    assert_eq!(with(&Program::default().snapshot, Change::Recompute).map(|then| then.peak), None);
+    assert_eq!(with(&program.snapshot, MemorySaving::HalfActivations).unwrap().peak, 1200 * MIB);
+    assert_eq!(with(&Program::default().snapshot, MemorySaving::Recompute).map(|then| then.peak), None);
 }
 
 #[test]

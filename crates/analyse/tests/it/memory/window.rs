@@ -13,7 +13,7 @@ fn within(from: i64, to: i64) -> Options {
 #[test]
 fn a_window_starts_from_the_level_at_its_beginning() {
     // Marks at 30 (+50, 1350), 40 (-400, 950) and 70 (+10, 960); before them the level was 1300.
-    let report = memory::analyse(&worked(), &within(25, 75));
+    let report = memory::analyze(&worked(), &within(25, 75));
     assert_closes(&report);
     let device = only(&report);
     assert_eq!((report.records, device.records), (6, 3));
@@ -35,7 +35,7 @@ fn a_window_starts_from_the_level_at_its_beginning() {
 
 #[test]
 fn the_beginning_can_be_the_peak() {
-    let report = memory::analyse(&worked(), &within(35, 60));
+    let report = memory::analyze(&worked(), &within(35, 60));
     assert_closes(&report);
     let device = only(&report);
     assert_eq!((device.peak_allocated_bytes, device.peak_at_ns), (1350, 35));
@@ -46,7 +46,7 @@ fn the_beginning_can_be_the_peak() {
 
 #[test]
 fn a_window_without_marks_shows_what_was_there() {
-    let report = memory::analyse(&worked(), &within(50, 60));
+    let report = memory::analyze(&worked(), &within(50, 60));
     assert_closes(&report);
     let device = only(&report);
     assert_eq!((device.records, device.allocation_count), (0, 0));
@@ -56,12 +56,12 @@ fn a_window_without_marks_shows_what_was_there() {
     assert_eq!(device.curve, [CurvePoint { at_ns: 50, allocated_bytes: 950, reserved_bytes: Some(1 << 20) }]);
     assert!(report.operators.is_empty() && report.events.is_empty());
     // Before the first mark the level is what that mark found.
-    let report = memory::analyse(&worked(), &within(0, 1));
+    let report = memory::analyze(&worked(), &within(0, 1));
     assert_closes(&report);
     assert_eq!((only(&report).peak_allocated_bytes, only(&report).peak_at_ns), (1000, 0));
     // Both ends: the mark at 40 is out, the one at 30 in.
-    assert_eq!(only(&memory::analyse(&worked(), &within(30, 40))).records, 1);
-    assert!(memory::analyse(&worked(), &within(9, 9)).devices.is_empty());
+    assert_eq!(only(&memory::analyze(&worked(), &within(30, 40))).records, 1);
+    assert!(memory::analyze(&worked(), &within(9, 9)).devices.is_empty());
 }
 
 #[test]
@@ -70,10 +70,10 @@ fn windows_add_up_to_the_whole() {
     for path in fixtures() {
         let trace = read(&path);
         let Some((start, end)) = trace.extent() else { continue };
-        let whole = memory::analyse(&trace, &Options::default());
+        let whole = memory::analyze(&trace, &Options::default());
         let middle = (start.0 + end.0) / 2;
         let halves = [(i64::MIN, middle), (middle, i64::MAX)]
-            .map(|(from, to)| memory::analyse(&trace, &Options { events: false, ..within(from, to) }));
+            .map(|(from, to)| memory::analyze(&trace, &Options { events: false, ..within(from, to) }));
         halves.iter().for_each(assert_closes);
         for device in &whole.devices {
             let half = |i: usize| halves[i].devices.iter().find(|d| d.device == device.device).unwrap();

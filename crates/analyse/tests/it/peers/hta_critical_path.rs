@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use stepscope_analyse::peers::hta::critical_path::{
-    Bound, CriticalPath, EdgeKind, NoPath, PathOptions, critical_path,
+    CriticalPath, EdgeKind, HtaBound, NoPath, PathOptions, critical_path,
 };
 use stepscope_analyse::peers::hta::loading::Loading;
 use stepscope_model::{SliceId, Trace};
@@ -36,8 +36,8 @@ fn critical_kinds(path: &CriticalPath) -> [usize; 5] {
 
 /// Edges and microseconds of the path by bound: host, compute, kernel to kernel, launch.
 fn bounds(path: &CriticalPath) -> [(u64, i64); 4] {
-    let row = |bound: Bound| path.summary.iter().find(|r| r.bound == bound).unwrap();
-    [Bound::Cpu, Bound::GpuCompute, Bound::KernelKernel, Bound::KernelLaunch]
+    let row = |bound: HtaBound| path.summary.iter().find(|r| r.bound == bound).unwrap();
+    [HtaBound::Cpu, HtaBound::GpuCompute, HtaBound::KernelKernel, HtaBound::KernelLaunch]
         .map(|bound| (row(bound).edges, row(bound).time_ns / 1000))
 }
 

@@ -2,14 +2,14 @@
 
 use stepscope_analyse::peers::hta::call_depth::call_depths;
 use stepscope_analyse::peers::hta::critical_path::{
-    Bound, CriticalPath, EdgeKind, NoPath, PathOptions, critical_path,
+    CriticalPath, EdgeKind, HtaBound, NoPath, PathOptions, critical_path,
 };
 use stepscope_analyse::peers::hta::idle::{IdleOptions, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
 use stepscope_analyse::peers::hta::loading::Loading;
 use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
 use stepscope_model::{Kind, Ns, Trace};
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 /// A slice with the id that ties work to its call, as an argument too.
 fn tied(slice: Slice, correlation: i64) -> Slice {
@@ -31,7 +31,7 @@ fn sync(stream: i64, name: &str, times: (i64, i64), correlation: i64) -> Slice {
 /// Six kernels on a stream: one follows late because of the host, one at once, one after an unknown wait, one begins
 /// before its predecessor ends, and the last has no recorded call.
 fn gaps() -> Trace {
-    let mut m = Run::new();
+    let mut m = RunBuilder::new();
     for (times, correlation) in [((0, 5), 1), ((30, 34), 2), ((36, 38), 3), ((40, 100), 4), ((44, 46), 5)] {
         m.add(call("cudaLaunchKernel", times, correlation));
     }
@@ -62,7 +62,7 @@ fn gaps_by_who_was_late() {
     let loading = Loading { drop_unlinked: true, ..Loading::default() };
     let linked = idle_breakdown(&trace, &IdleOptions { loading, ..IdleOptions::default() });
     assert_eq!((linked[0].slices, linked[0].kernel_wait.gaps.count), (5, 2));
-    assert_eq!(idle_breakdown(&Run::new().finish(), &IdleOptions::default()), []);
+    assert_eq!(idle_breakdown(&RunBuilder::new().finish(), &IdleOptions::default()), []);
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn launches_with_their_delays() {
 
 #[test]
 fn loading_rounds_and_drops_as_hta() {
-    let mut m = Run::in_nanoseconds();
+    let mut m = RunBuilder::in_nanoseconds();
     m.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 9_000));
     m.host(Kind::HostAnnotation, "ProfilerStep#2", 1, (10_000, 19_000));
     m.add(call("cudaLaunchKernel", (1_100, 1_900), 1));
@@ -129,8 +129,8 @@ fn loading_rounds_and_drops_as_hta() {
 }
 
 /// An operator launches two kernels, the host waits for the device, and another operator follows.
-fn two_kernels(first: (i64, i64)) -> Run {
-    let mut m = Run::new();
+fn two_kernels(first: (i64, i64)) -> RunBuilder {
+    let mut m = RunBuilder::new();
     m.host(Kind::HostAnnotation, "step", 1, (0, 200));
     m.host(Kind::HostOp, "aten::a", 1, (0, 40));
     m.add(call("cudaLaunchKernel", (10, 15), 1));
@@ -142,7 +142,7 @@ fn two_kernels(first: (i64, i64)) -> Run {
     m
 }
 
-fn sums(path: &CriticalPath) -> Vec<(Bound, u64, i64)> {
+fn sums(path: &CriticalPath) -> Vec<(HtaBound, u64, i64)> {
     let rows = path.summary.iter().filter(|row| row.edges > 0);
     rows.map(|row| (row.bound, row.edges, row.time_ns / 1000)).collect()
 }
@@ -175,11 +175,11 @@ fn a_path_through_host_and_device() {
     assert_eq!(
         sums(&path),
         [
-            (Bound::Cpu, 2, 20),
-            (Bound::GpuCompute, 2, 100),
-            (Bound::KernelKernel, 1, 3),
-            (Bound::KernelLaunch, 1, 8),
-            (Bound::Dependency, 2, 0),
+            (HtaBound::Cpu, 2, 20),
+            (HtaBound::GpuCompute, 2, 100),
+            (HtaBound::KernelKernel, 1, 3),
+            (HtaBound::KernelLaunch, 1, 8),
+            (HtaBound::Dependency, 2, 0),
         ]
     );
     assert_eq!(path.summary[2].share, Some(100.0 / 131.0));
@@ -197,7 +197,7 @@ fn a_path_through_host_and_device() {
 
 #[test]
 fn a_stream_waits_for_an_event_of_another() {
-    let mut m = Run::new();
+    let mut m = RunBuilder::new();
     m.host(Kind::HostOp, "aten::a", 1, (0, 30));
     m.add(call("cudaLaunchKernel", (1, 2), 1));
     m.add(call("cudaEventRecord", (3, 4), 2));
@@ -219,7 +219,7 @@ fn a_stream_waits_for_an_event_of_another() {
 
 #[test]
 fn launches_of_two_threads_share_a_lock() {
-    let mut m = Run::new();
+    let mut m = RunBuilder::new();
     m.add(tied(Slice::new(Kind::Runtime, "cudaLaunchKernel", (0, 30)).thread(1), 1));
     m.add(tied(Slice::new(Kind::Runtime, "cudaHostAlloc", (10, 50)).thread(2), 2));
     m.add(Slice::new(Kind::HostOp, "aten::after", (60, 70)).thread(2));
@@ -237,14 +237,17 @@ fn launches_of_two_threads_share_a_lock() {
 
 #[test]
 fn data_loading_and_nothing_at_all() {
-    let mut m = Run::new();
+    let mut m = RunBuilder::new();
     m.host(Kind::HostAnnotation, "enumerate(DataLoader)", 1, (0, 60));
     m.host(Kind::HostOp, "aten::a", 1, (70, 80));
     let trace = m.finish();
     let options = PathOptions { data_loading: vec!["DataLoader".to_owned()], ..PathOptions::default() };
     let path = critical_path(&trace, &options).unwrap();
-    assert_eq!(sums(&path), [(Bound::Cpu, 1, 10), (Bound::DataLoading, 1, 60), (Bound::Dependency, 1, 0)]);
-    let empty = Run::new().finish();
+    assert_eq!(
+        sums(&path),
+        [(HtaBound::Cpu, 1, 10), (HtaBound::DataLoading, 1, 60), (HtaBound::Dependency, 1, 0)]
+    );
+    let empty = RunBuilder::new().finish();
     assert_eq!(critical_path(&empty, &PathOptions::default()).err(), Some(NoPath::NothingInWindow));
     let window = PathOptions { annotation: "aten".to_owned(), instances: (1, 1), ..PathOptions::default() };
     assert_eq!(critical_path(&trace, &window).err(), Some(NoPath::NoInstance { instances: 1 }));
@@ -254,7 +257,7 @@ fn data_loading_and_nothing_at_all() {
 
 #[test]
 fn without_a_backward_range_the_stacks_hang_under_the_step() {
-    let mut m = Run::new();
+    let mut m = RunBuilder::new();
     m.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 100));
     m.host(Kind::HostOp, "aten::forward", 1, (10, 20));
     let backward = 2;

@@ -1,10 +1,10 @@
 //! XProf's tables on small profiles with answers worked by hand, and what hostile ones cost.
 
-use stepscope_analyse::peers::xprof::blind::blind;
 use stepscope_analyse::peers::xprof::groups::groups;
 use stepscope_analyse::peers::xprof::hlo::hlo;
 use stepscope_analyse::peers::xprof::kernels::kernels;
 use stepscope_analyse::peers::xprof::memory::memory;
+use stepscope_analyse::peers::xprof::not_seen::not_seen;
 use stepscope_analyse::peers::xprof::ops::{XprofSide, ops};
 use stepscope_analyse::peers::xprof::steps::{InputBound, steps};
 use stepscope_formats::{OpenOptions, read_trace};
@@ -110,9 +110,9 @@ fn steps_on_a_device_last_from_its_first_work_to_its_last() {
     assert_eq!((row.device_compute_32_ns, row.device_compute_16_ns, row.output_ns), (12_000, 4_000, 0));
     assert_eq!(row.all_others_ns, 4_000);
     assert!((found.summary.compute_16_share - 0.25).abs() < 1e-12);
-    let blind = blind(&trace, &found);
-    assert_eq!((blind.copies_as_compute_ns, blind.copied_bytes), (4_000, 128));
-    assert_eq!(blind.kernels_ns, 28_000);
+    let not_seen = not_seen(&trace, &found);
+    assert_eq!((not_seen.copies_as_compute_ns, not_seen.copied_bytes), (4_000, 128));
+    assert_eq!(not_seen.kernels_ns, 28_000);
 }
 
 #[test]
@@ -194,8 +194,8 @@ fn a_thread_pool_that_takes_on_work_makes_waiting_host_compute() {
     let row = &found.rows[0];
     // 10 to 20 us; from the mark at 40 us to the end of the next event at 96 us.
     assert_eq!((row.step.as_str(), row.host_compute_ns, row.all_others_ns), ("train 3", 66_000, 34_000));
-    let blind = blind(&trace, &found);
-    assert_eq!((blind.cpu_busy_ns, blind.cpu_steps_ns), (49_000, 100_000));
+    let not_seen = not_seen(&trace, &found);
+    assert_eq!((not_seen.cpu_busy_ns, not_seen.cpu_steps_ns), (49_000, 100_000));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn what_two_roots_reach_belongs_to_the_first() {
         ["train 0", "train 1"]
     );
     let named = |name: &str| trace.slices().ids().find(|&id| trace.name(id) == name).unwrap();
-    assert_eq!((groups.of(named("receive")), groups.of(named("alone"))), (Some(0), None));
+    assert_eq!((groups.group_of(named("receive")), groups.group_of(named("alone"))), (Some(0), None));
 }
 
 /// Every bit of a profile the other way round, and the profile cut at every byte.
@@ -249,7 +249,7 @@ fn damaged_profiles_do_not_stop_the_tables() {
         looked_at += 1;
         let found = steps(&trace);
         assert!(found.rows.iter().all(|row| row.time_ns > 0 && row.all_others_ns >= 0));
-        blind(&trace, &found);
+        not_seen(&trace, &found);
         ops(&trace);
         hlo(&trace);
         kernels(&trace);
@@ -284,7 +284,7 @@ fn time_grows_like_the_profile() {
             .line(4, "d", 0, &marks);
         let trace = timed("read", || opened(vec![host]));
         let found = timed("steps", || steps(&trace));
-        timed("blind", || blind(&trace, &found));
+        timed("blind", || not_seen(&trace, &found));
         timed("ops", || ops(&trace));
         timed("hlo", || hlo(&trace));
         timed("kernels", || kernels(&trace));
@@ -316,7 +316,7 @@ fn time_grows_like_the_devices() {
         let trace = timed("read", || opened(planes));
         let found = timed("steps", || steps(&trace));
         assert_eq!(found.rows.len() as u64 + found.summary.left_out, n);
-        timed("blind", || blind(&trace, &found));
+        timed("blind", || not_seen(&trace, &found));
         timed("hlo", || hlo(&trace));
         timed("kernels", || kernels(&trace));
     });

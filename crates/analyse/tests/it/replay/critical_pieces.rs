@@ -4,14 +4,14 @@ use stepscope_analyse::replay::Replay;
 use stepscope_analyse::replay::critical_path::{PathClass, critical_path};
 use stepscope_analyse::steps::Steps;
 use stepscope_model::Kind;
-use stepscope_testkit::Run;
+use stepscope_testkit::RunBuilder;
 
 use crate::causes::worked::{MAIN, done};
 use crate::data::{fixtures, read};
 
 #[test]
 fn every_piece_says_where_it_was() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 560))
         .launch(MAIN, (10, 20), Kind::Kernel, "long", 7, (30, 500))
         .host(Kind::HostOp, "aten::item", MAIN, (35, 515))

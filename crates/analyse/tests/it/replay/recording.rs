@@ -3,14 +3,14 @@
 use stepscope_analyse::findings::{Thresholds, findings};
 use stepscope_analyse::run::Run as Analyses;
 use stepscope_model::Kind;
-use stepscope_testkit::Run;
+use stepscope_testkit::RunBuilder;
 
 use crate::causes::worked::{MAIN, done};
 use crate::data::{all_fixtures, read};
 
 /// Operators in microseconds, one after the other, each with a launch and a kernel that nobody waits for.
 fn host_bound(operators: i64, length: i64) -> Analyses {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, operators * length));
     for at in (0..operators).map(|i| i * length) {
         run.host(Kind::HostOp, "aten::add", MAIN, (at, at + length - 1)).launch(
@@ -39,7 +39,7 @@ fn recording_costs_the_host_per_event() {
 
 #[test]
 fn a_device_that_is_always_busy_hides_what_recording_costs() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, 100));
     run.launch(MAIN, (10, 20), Kind::Kernel, "long", 7, (25, 10_000));
     let run = Analyses::new(done(run).0);

@@ -1,4 +1,4 @@
-//! Activation checkpointing: what runs twice counts once towards MFU.
+//! Activation checkpointing: what runs twice counts once toward MFU.
 
 use stepscope_analyse::roofline::{Roofline, RooflineQuery, roofline};
 

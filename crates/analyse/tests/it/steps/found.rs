@@ -6,9 +6,9 @@ use stepscope_analyse::peers::tracelens::{
     TimelineOptions, device_timeline, temporal_breakdown, timeline_of_steps,
 };
 use stepscope_analyse::steps::breakdown::{Breakdown, breakdown};
-use stepscope_analyse::steps::{Partial, StepRule, Steps};
-use stepscope_model::{Decimal, Domain, Kind, NoteKind, Ns, PointKind, Trace};
-use stepscope_testkit::{Point, Run, Slice};
+use stepscope_analyse::steps::{ITERATIONS, Partial, StepRule, Steps};
+use stepscope_model::{Decimal, Domain, Kind, NoteKind, Ns, PointKind, ProgramPhases, Trace};
+use stepscope_testkit::{Point, RunBuilder, Slice};
 
 use crate::data::{fixtures, peer, read};
 
@@ -20,7 +20,7 @@ fn described(kernel: Slice, tenths: i64, occupancy: i64) -> Slice {
 
 /// Two steps; the first one's kernel runs into the second.
 fn two_steps() -> Trace {
-    let mut m = Run::in_nanoseconds();
+    let mut m = RunBuilder::in_nanoseconds();
     // Something at zero, so that times stay as they are written here.
     m.mark(Point::new(PointKind::Instant, "start", 1, 0));
     m.host(Kind::HostAnnotation, "ProfilerStep#7", 1, (100, 200));
@@ -105,7 +105,7 @@ fn the_breakdown_keeps_its_json_names() {
 
 #[test]
 fn a_trace_without_steps_is_one() {
-    let mut m = Run::in_nanoseconds();
+    let mut m = RunBuilder::in_nanoseconds();
     m.add(Slice::new(Kind::HostOp, "aten::mm", (10, 20)).external(1));
     m.add(Slice::new(Kind::Runtime, "cudaLaunchKernel", (12, 14)).correlation(1).external(1));
     m.host(Kind::Overhead, "Buffer Flush", 1, (0, 1_000));
@@ -118,7 +118,7 @@ fn a_trace_without_steps_is_one() {
     let tb = Steps::find_by(&trace, StepRule::TensorBoard);
     assert_eq!(tb.steps[0].window(), (Ns(10), Ns(40)));
 
-    let empty = Run::in_nanoseconds().finish();
+    let empty = RunBuilder::in_nanoseconds().finish();
     let steps = Steps::find(&empty);
     assert!(steps.steps.is_empty() && steps.synthetic);
     assert_eq!(breakdown(&empty, &steps, CommRule::ByName).average, None);
@@ -129,7 +129,7 @@ fn a_trace_without_steps_is_one() {
 
 #[test]
 fn steps_that_the_recording_cut_are_flagged_not_lost() {
-    let mut m = Run::in_nanoseconds();
+    let mut m = RunBuilder::in_nanoseconds();
     for (i, kernels) in [(1, 10), (2, 10), (3, 7), (4, 0)] {
         m.host(Kind::HostAnnotation, &format!("ProfilerStep#{i}"), 1, (i * 1000, i * 1000 + 900));
         for k in 0..kernels {
@@ -146,6 +146,45 @@ fn steps_that_the_recording_cut_are_flagged_not_lost() {
     assert_eq!((b.rows.len(), b.averaged_steps), (4, 2));
     let tb = Steps::find_by(&trace, StepRule::TensorBoard);
     assert_eq!((tb.steps.len(), tb.dropped), (2, 2));
+}
+
+#[test]
+fn a_step_in_which_the_program_ended_is_not_averaged() {
+    let steps = |last_step_is_cut| {
+        let mut run = RunBuilder::new();
+        for (number, end) in [(3, 100), (4, 200), (5, 230)] {
+            let start = 100 * (number - 3);
+            run.host(Kind::HostAnnotation, &format!("ProfilerStep#{number}"), 1, (start, end));
+        }
+        let phases = ProgramPhases { last_step_is_cut, ..ProgramPhases::default() };
+        run.builder().meta().phases = Some(phases);
+        Steps::find(&run.finish())
+    };
+    let reasons: Vec<_> = steps(true).steps.iter().map(|step| step.partial_reason).collect();
+    assert_eq!(reasons, [None, None, Some(Partial::Cut)]);
+    assert_eq!(steps(true).counted().map(|step| step.step).collect::<Vec<_>>(), [3, 4]);
+    assert_eq!(steps(false).counted().count(), 3);
+}
+
+#[test]
+fn a_pause_among_iterations_that_were_chosen_is_not_averaged() {
+    let steps = |chosen: bool| {
+        let mut run = RunBuilder::new();
+        let mut start = 0;
+        for number in 0..10 {
+            let end = start + if number == 6 { 400 } else { 40 };
+            run.host(Kind::HostAnnotation, &format!("ProfilerStep#{number}"), 1, (start, end));
+            start = end;
+        }
+        if chosen {
+            run.builder().meta().extra.push((ITERATIONS.to_owned(), "{}".to_owned()));
+        }
+        Steps::find(&run.finish())
+    };
+    let paused = steps(true);
+    assert_eq!(paused.steps[6].partial_reason, Some(Partial::Pause));
+    assert_eq!(paused.counted().count(), 9);
+    assert_eq!(steps(false).counted().count(), 10);
 }
 
 #[test]
@@ -186,7 +225,8 @@ fn recorded_traces_close_to_the_nanosecond() {
     for path in fixtures() {
         let trace = read(&path);
         let steps = Steps::find(&trace);
-        assert_eq!(steps.synthetic, path.to_string_lossy().contains("multi_stream"), "{path:?}");
+        assert!(!steps.synthetic, "{path:?}");
+        assert_eq!(steps.found.is_some(), path.to_string_lossy().contains("multi_stream"), "{path:?}");
         for rule in [CommRule::ByName, CommRule::TensorBoard] {
             let b = breakdown(&trace, &steps, rule);
             assert!(!b.rows.is_empty(), "{path:?}");

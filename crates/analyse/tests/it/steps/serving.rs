@@ -4,7 +4,7 @@ use stepscope_analyse::names::serving::IterationKind::{Decode, Prefill, Unknown}
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::serving::{FoundBy, Serving, serving};
 use stepscope_model::{Kind, Ns, Trace};
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data;
 
@@ -12,14 +12,14 @@ fn all(trace: &Trace) -> Serving {
     serving(trace, &Selection::all())
 }
 
-fn launch(run: &mut Run, id: i64, call: (i64, i64), work: (i64, i64)) {
+fn launch(run: &mut RunBuilder, id: i64, call: (i64, i64), work: (i64, i64)) {
     run.add(Slice::new(Kind::Runtime, "cudaLaunchKernel", call).correlation(id));
     run.add(Slice::new(Kind::Kernel, "gemm", work).correlation(id));
 }
 
 /// A prefill and three decodes of an engine that launches ahead of its device.
 fn vllm() -> Trace {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "execute_context_2(100)_generation_0(0)", 1, (0, 100));
     // What an engine says inside of an iteration is no other one.
     run.host(Kind::HostAnnotation, "step[EXTEND bs=9 toks=9]", 1, (10, 90));
@@ -82,7 +82,7 @@ fn only_iterations_that_begin_in_the_selection_count() {
 
 #[test]
 fn python_calls_stand_for_ranges() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     let scheduler = "/x/sglang/srt/managers/scheduler.py(2919): run_batch";
     let runner = |function: &str| format!("/x/sglang/srt/model_executor/model_runner.py(7): {function}");
     for (at, function) in [(0, "forward_extend"), (100, "forward_decode"), (200, "forward_idle")] {
@@ -104,7 +104,7 @@ fn python_calls_stand_for_ranges() {
 
 /// Three bursts of kernels of an engine, each followed by a copy; a large copy within the second.
 fn kernels_only(attention: &str) -> Trace {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     for burst in 0..3 {
         let at = burst * 1000;
         for k in 0..10 {
@@ -142,7 +142,7 @@ fn no_engine_means_no_iterations() {
 
 #[test]
 fn ranges_of_the_device_do_without_the_host() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     for at in [0, 100] {
         run.add(Slice::new(Kind::DeviceAnnotation, "step[DECODE bs=4]", (at, at + 60)));
         run.add(Slice::new(Kind::Kernel, "gemm", (at + 10, at + 40)));

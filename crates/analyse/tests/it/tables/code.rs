@@ -7,13 +7,13 @@ use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::code::{CodeBy, CodeRow, NO_PYTHON};
 use stepscope_analyse::tables::stacks::{self, Options, Weight};
 use stepscope_model::Kind;
-use stepscope_testkit::Run as Made;
+use stepscope_testkit::RunBuilder;
 
 use crate::data::read;
 
 /// One step on one thread, in microseconds: `step` calls `forward`, which launches a kernel of 300, and then waits for it.
 fn worked() -> Run {
-    let mut run = Made::new();
+    let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 1000));
     run.host(Kind::PythonFunction, "train.py(10): main", 1, (0, 1000));
     run.host(Kind::PythonFunction, "train.py(20): step", 1, (100, 900));
@@ -75,7 +75,7 @@ fn device_time_and_waiting_of_recorded_traces_close() {
     ] {
         let run = Run::new(read(&root.join(path)));
         let options = Options { weight: Weight::DeviceSelf, ..Options::default() };
-        let all = stacks::analyse(run.trace(), &options).total_ns;
+        let all = stacks::analyze(run.trace(), &options).total_ns;
         for by in [CodeBy::Function, CodeBy::Call] {
             let code = run.code(by, &Selection::all());
             let device: i64 = code.rows.iter().map(|row| row.device_ns).sum();

@@ -4,7 +4,7 @@ use stepscope_analyse::names::collective::Operation;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::collectives::{Side, collectives};
 use stepscope_model::Kind;
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data;
 
@@ -44,7 +44,7 @@ fn an_all_gather_of_eight_b200() {
 
 #[test]
 fn exposed_is_what_no_kernel_hides() {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     let described = |at: (i64, i64), elements: i64| {
         Slice::new(Kind::Kernel, "ncclDevKernel_AllReduce_Sum_f32_RING_LL", at)
             .device(0)

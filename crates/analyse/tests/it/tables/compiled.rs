@@ -6,7 +6,7 @@ use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::tables::compiled::{Compiled, compiled};
 use stepscope_model::{Kind, Trace};
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data;
 
@@ -14,14 +14,14 @@ fn all(trace: &Trace) -> Compiled {
     compiled(trace, &Steps::find(trace), &Selection::all())
 }
 
-fn op(run: &mut Run, name: &str, at: (i64, i64)) {
+fn op(run: &mut RunBuilder, name: &str, at: (i64, i64)) {
     run.host(Kind::HostOp, name, 1, at);
 }
 
 /// Two steps: a region that breaks at an operator and goes on in another, then a third one beside them; in the second step
 /// the second region is compiled again.
 fn broken() -> Trace {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     for (step, at) in [(1, 0), (2, 1000)] {
         run.host(Kind::HostAnnotation, &format!("ProfilerStep#{step}"), 1, (at, at + 900));
         op(&mut run, "TorchDynamo Cache Lookup", (at + 5, at + 10));
@@ -116,7 +116,7 @@ fn generated_kernels_lead_to_their_source() {
 
 #[test]
 fn without_torch_compile_there_is_nothing() {
-    let mut run = Run::new();
+    let mut run = RunBuilder::new();
     op(&mut run, "aten::mm", (0, 10));
     op(&mut run, "TorchDynamo Cache Lookup", (20, 30));
     assert_eq!(all(&run.finish()), Compiled::default());

@@ -94,7 +94,7 @@ fn cprofile_and_viztracer_count_the_same_calls() {
         ("len", 201, 201),
         ("upper", 200, 200),
     ];
-    let run = Run::of_document(fixture("viztracer.json.gz"));
+    let run = Run::from_document(fixture("viztracer.json.gz"));
     let profile = run.profile().unwrap();
     assert_eq!(profile.line_is, LineIs::Start);
     let report = functions(profile, 0);
@@ -183,6 +183,6 @@ fn the_verdict_names_functions() {
     );
     assert_eq!(verdict.bound_by, "python");
     let Document::Profile(profile) = fixture("demo-3.13.pstats") else { panic!() };
-    let run = Run::of_document(Document::Profile(profile));
+    let run = Run::from_document(Document::Profile(profile));
     assert!(run.verdict().unwrap().text.contains("(demo.py:"), "{:?}", run.verdict());
 }

@@ -1,7 +1,7 @@
 //! Module figures: worked examples, an independent recomputation, and the figures of torch-tb-profiler 0.4.3.
 
 use stepscope_analyse::scope::selection::Selection;
-use stepscope_analyse::tables::modules::{self, Module, Origin, Report};
+use stepscope_analyse::tables::modules::{self, Module, ModulesReport, Origin};
 use stepscope_model::{
     ArgValue, Domain, FlowKind, FlowSide, Kind, LaneKey, NewFlow, NewSlice, Ns, Tag, Trace, TraceBuilder,
 };
@@ -31,12 +31,12 @@ fn arrow(b: &mut TraceBuilder, thread: i64, at: i64, id: i64, side: FlowSide) {
     b.flow(NewFlow { at: Ns(at), id, lane, kind, side, ..NewFlow::default() });
 }
 
-fn find<'a>(report: &'a Report, path: &str) -> &'a Module {
+fn find<'a>(report: &'a ModulesReport, path: &str) -> &'a Module {
     report.modules.iter().find(|m| m.path == path).unwrap_or_else(|| panic!("no module {path}"))
 }
 
 /// What must hold for every file.
-fn assert_closes(report: &Report) {
+fn assert_closes(report: &ModulesReport) {
     let l = &report.ledger;
     let parts = l.forward_device_ns + l.backward_device_ns + l.outside_device_ns + l.unlinked_device_ns;
     assert_eq!(parts, l.device_ns);
@@ -86,7 +86,7 @@ fn worked() -> Trace {
 
 #[test]
 fn a_worked_example() {
-    let report = modules::analyse(&worked(), &Selection::all());
+    let report = modules::analyze(&worked(), &Selection::all());
     assert_eq!(report.origin, Origin::PythonCalls);
     assert_closes(&report);
     let net = find(&report, "Net_0");
@@ -116,7 +116,7 @@ fn hierarchy_texts_stand_in_for_python_calls() {
     op("aten::relu", (60, 70), "TOP(Net)::forward.SELF(Net)::act.", None);
     op("aten::add", (80, 90), "", None);
     slice(&mut b, 7, Kind::Kernel, "k", (100, 123), Some(1));
-    let report = modules::analyse(&b.finish(), &Selection::all());
+    let report = modules::analyze(&b.finish(), &Selection::all());
     assert_eq!(report.origin, Origin::HierarchyText);
     assert_closes(&report);
     let (top, fc) = (find(&report, "TOP"), find(&report, "TOP/fc"));
@@ -127,11 +127,11 @@ fn hierarchy_texts_stand_in_for_python_calls() {
 
 #[test]
 fn a_file_without_modules_still_closes() {
-    let report = modules::analyse(&crate::data::builder().finish(), &Selection::all());
+    let report = modules::analyze(&crate::data::builder().finish(), &Selection::all());
     assert_eq!((report.origin, report.modules.len()), (Origin::None, 0));
     // All texts of this file are empty.
     let Some(path) = peer("hta/rank_non_gpu/rank_non_gpu.json.gz") else { return };
-    let report = modules::analyse(&read(&path), &Selection::all());
+    let report = modules::analyze(&read(&path), &Selection::all());
     assert_eq!((report.origin, report.modules.len()), (Origin::None, 0));
     assert_closes(&report);
 }
@@ -142,7 +142,7 @@ fn nesting_without_end_is_cut() {
     for i in 0..3_000 {
         slice(&mut b, 1, Kind::PythonFunction, &format!("nn.Module: M_{i}"), (i, 10_000 - i), None);
     }
-    let report = modules::analyse(&b.finish(), &Selection::all());
+    let report = modules::analyze(&b.finish(), &Selection::all());
     assert_eq!(report.modules.len(), 100);
     assert_closes(&report);
     assert_eq!(report.modules[0].host_total_ns, 10_000);
@@ -151,7 +151,7 @@ fn nesting_without_end_is_cut() {
 #[test]
 fn every_fixture_closes() {
     for path in fixtures() {
-        assert_closes(&modules::analyse(&read(&path), &Selection::all()));
+        assert_closes(&modules::analyze(&read(&path), &Selection::all()));
     }
 }
 
@@ -160,7 +160,7 @@ fn every_fixture_closes() {
 #[test]
 fn gpt_stack_matches_a_recomputation() {
     let trace = read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz"));
-    let report = modules::analyse(&trace, &Selection::all());
+    let report = modules::analyze(&trace, &Selection::all());
     assert_closes(&report);
     let l = &report.ledger;
     let parts =
@@ -214,7 +214,7 @@ GPT_0/Linear_8 2 476130 476130 663999 663999 445596 1171867 1171867";
 /// child modules, so that figure is not compared; it shows −15,650 µs for the Qwen model.
 #[test]
 fn gpt_stack_matches_the_tensorboard_plugin() {
-    let report = modules::analyse(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Selection::all());
+    let report = modules::analyze(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Selection::all());
     assert_plugin(&report, "GPT_0", [2, 4, 8_634_551, 1_579_737, 19_712]);
     assert_plugin(&report, "GPT_0/Block_0", [2, 18, 3_552_994, 428_221, 125_632]);
     assert_plugin(&report, "GPT_0/Block_0/Linear_2", [2, 2, 491_328, 83_583, 83_583]);
@@ -226,7 +226,7 @@ fn gpt_stack_matches_the_tensorboard_plugin() {
 /// key_averages.csv of the same recording; each is asked for its own and the tree for the sum.
 #[test]
 fn flops_of_the_linears_are_those_torch_counts() {
-    let report = modules::analyse(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Selection::all());
+    let report = modules::analyze(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Selection::all());
     let linears = report.modules.iter().filter(|m| m.class == "Linear" && m.depth == 2);
     assert_eq!(linears.clone().count(), 8);
     assert_eq!(linears.map(|m| m.flops_self).sum::<u64>(), 231_928_233_984);
@@ -236,7 +236,7 @@ fn flops_of_the_linears_are_those_torch_counts() {
     }
 }
 
-fn assert_plugin(report: &Report, path: &str, expected: [i64; 5]) {
+fn assert_plugin(report: &ModulesReport, path: &str, expected: [i64; 5]) {
     let m = find(report, path);
     let ours = [
         m.occurrences.unwrap() as i64,
@@ -252,7 +252,7 @@ fn assert_plugin(report: &Report, path: &str, expected: [i64; 5]) {
 #[test]
 fn bert_and_qwen_match_the_tensorboard_plugin() {
     let Some(path) = peer("tracelens/h100/gaunernst_bert-small-uncased__1016001.json.gz") else { return };
-    let report = modules::analyse(&read(&path), &Selection::all());
+    let report = modules::analyze(&read(&path), &Selection::all());
     assert_closes(&report);
     let bert =
         "BertLMHeadModel_0/BertModel_0/BertEncoder_0/BertLayer_1/BertAttention_1/BertSdpaSelfAttention_1";
@@ -261,7 +261,7 @@ fn bert_and_qwen_match_the_tensorboard_plugin() {
     assert_eq!(report.ledger.forward_device_ns, report.ledger.device_ns);
 
     let Some(path) = peer("tracelens/h100/Qwen_Qwen1.5-0.5B-Chat__1016005.json.gz") else { return };
-    let report = modules::analyse(&read(&path), &Selection::all());
+    let report = modules::analyze(&read(&path), &Selection::all());
     assert_closes(&report);
     assert_plugin(&report, "Qwen2Model_0", [1, 5, 32_802_151, 31_905_483, 9_856]);
     assert_plugin(&report, "Qwen2Model_0/Qwen2RotaryEmbedding_0", [1, 20, 484_929, 19_775, 19_775]);

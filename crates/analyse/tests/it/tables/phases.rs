@@ -4,7 +4,7 @@ use std::path::Path;
 
 use stepscope_analyse::names::category::Category;
 use stepscope_analyse::run::Run;
-use stepscope_analyse::tables::phases::{PhaseRow, Report, phases};
+use stepscope_analyse::tables::phases::{PhaseRow, PhasesReport, phases};
 use stepscope_model::{Kind, Trace};
 use stepscope_testkit::{self as testkit, Slice};
 
@@ -12,11 +12,11 @@ use crate::csv;
 use crate::data::{all_fixtures, peer, read};
 use crate::memory::curves::fixture;
 
-fn report_of(run: &Run) -> Report {
+fn report_of(run: &Run) -> PhasesReport {
     phases(run.trace(), run.host(), run.tree(), run.steps(), None)
 }
 
-fn row(report: &Report, category: Category) -> &PhaseRow {
+fn row(report: &PhasesReport, category: Category) -> &PhaseRow {
     report
         .phases
         .iter()
@@ -30,7 +30,7 @@ fn in_us(row: &PhaseRow) -> [i64; 5] {
 
 /// A training step with a checkpointed layer; every piece of work has its own length.
 fn worked() -> Trace {
-    let mut run = testkit::Run::new();
+    let mut run = testkit::RunBuilder::new();
     let (op, named) = (Kind::HostOp, Kind::HostAnnotation);
     run.host(named, "ProfilerStep#1", 1, (0, 1000))
         // 100 forward.
@@ -81,7 +81,7 @@ fn a_worked_example() {
 #[test]
 fn a_gradient_of_a_gradient_repeats_nothing() {
     use stepscope_model::{Domain, FlowKind, FlowSide, LaneKey, NewFlow, Ns, Tag};
-    let mut run = testkit::Run::new();
+    let mut run = testkit::RunBuilder::new();
     let op = Kind::HostOp;
     run.host(op, "aten::pow", 1, (0, 5))
         .host(op, "autograd::engine::evaluate_function: PowBackward0", 2, (10, 40))

@@ -3,7 +3,7 @@
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::ops::{OpsQuery, ops};
-use stepscope_analyse::tables::regions::{Query, RegionRow, Report, regions};
+use stepscope_analyse::tables::regions::{Query, RegionRow, RegionsReport, regions};
 use stepscope_model::{Domain, FlowKind, FlowSide, Kind, LaneKey, NewFlow, Ns, Tag, Trace};
 use stepscope_testkit as testkit;
 use testkit::{HOST_PROCESS, Slice};
@@ -11,19 +11,19 @@ use testkit::{HOST_PROCESS, Slice};
 use crate::data::{all_fixtures, read};
 use crate::memory::curves::fixture;
 
-fn report_of(run: &Run) -> Report {
+fn report_of(run: &Run) -> RegionsReport {
     let selection = Selection::all();
     let pytorch = ops(run.trace(), &OpsQuery::default());
     let query = Query { selection: &selection, steps: run.steps(), pytorch: &pytorch };
     regions(run.trace(), run.host(), run.tree(), &query)
 }
 
-fn row<'a>(report: &'a Report, name: &str) -> &'a RegionRow {
+fn row<'a>(report: &'a RegionsReport, name: &str) -> &'a RegionRow {
     report.regions.iter().find(|r| r.name == name).unwrap_or_else(|| panic!("no region {name}"))
 }
 
 /// Joins the operator that begins at one moment on thread 1 to the one that begins at another on thread 2.
-fn arrow(run: &mut testkit::Run, id: i64, forward: i64, backward: i64) {
+fn arrow(run: &mut testkit::RunBuilder, id: i64, forward: i64, backward: i64) {
     for (thread, at, side) in [(1, forward, FlowSide::Start), (2, backward, FlowSide::Finish)] {
         let process = Tag::Int(HOST_PROCESS);
         let lane = run.builder().lane(LaneKey { domain: Domain::Host, process, thread: Tag::Int(thread) });
@@ -45,7 +45,7 @@ fn arrow(run: &mut testkit::Run, id: i64, forward: i64, backward: i64) {
 /// | main thread, after `backward`              | 7          |
 /// | nowhere                                    | 3          |
 fn worked() -> Trace {
-    let mut run = testkit::Run::new();
+    let mut run = testkit::RunBuilder::new();
     let (op, named) = (Kind::HostOp, Kind::HostAnnotation);
     let node = "autograd::engine::evaluate_function: AddmmBackward0";
     run.host(named, "ProfilerStep#1", 1, (0, 1000))
@@ -95,7 +95,7 @@ fn a_worked_example() {
 
 #[test]
 fn a_range_inside_its_own_name_counts_once() {
-    let mut run = testkit::Run::new();
+    let mut run = testkit::RunBuilder::new();
     run.host(Kind::HostAnnotation, "block", 1, (0, 100))
         .host(Kind::HostAnnotation, "other", 1, (5, 90))
         .host(Kind::HostAnnotation, "block", 1, (10, 60))
@@ -112,7 +112,7 @@ fn a_range_inside_its_own_name_counts_once() {
 
 #[test]
 fn numbers_are_per_step_and_of_the_selection() {
-    let mut run = testkit::Run::new();
+    let mut run = testkit::RunBuilder::new();
     for step in 0..2 {
         let at = step * 100;
         run.host(Kind::HostAnnotation, &format!("ProfilerStep#{step}"), 1, (at, at + 90))

@@ -8,7 +8,7 @@ use crate::memory::curves::fixture;
 
 #[test]
 fn gpt_stack_is_described() {
-    let report = run_info::analyse(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")));
+    let report = run_info::analyze(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")));
     assert_eq!(report.framework.as_deref(), Some("PyTorch"));
     assert_eq!(report.framework_version, None);
     let versions: Vec<_> = report.versions.iter().map(|(k, v)| (k.as_str(), v.as_str())).collect();
@@ -40,7 +40,7 @@ fn gpt_stack_is_described() {
 #[test]
 fn every_fixture_closes() {
     for path in fixtures() {
-        let report = run_info::analyse(&read(&path));
+        let report = run_info::analyze(&read(&path));
         assert!(report.ledger.closes, "{}: {:?}", path.display(), report.ledger);
         assert_eq!(report.framework.as_deref(), Some("PyTorch"), "{}", path.display());
         let counted: u64 = report.categories.iter().map(|c| c.count).sum();
@@ -59,7 +59,7 @@ fn peers_files_close() {
         "hta/call_stack/backward_thread.json",
     ] {
         let Some(path) = peer(path) else { return };
-        let report = run_info::analyse(&read(&path));
+        let report = run_info::analyze(&read(&path));
         assert!(report.ledger.closes, "{}: {:?}", path.display(), report.ledger);
     }
 }
@@ -68,14 +68,14 @@ fn peers_files_close() {
 fn skipped_bytes_are_told_and_the_ledger_is_about_counts() {
     let mut builder = TraceBuilder::new();
     builder.meta().skipped_bytes = 17;
-    let ledger = run_info::analyse(&builder.finish()).ledger;
+    let ledger = run_info::analyze(&builder.finish()).ledger;
     assert_eq!((ledger.skipped_bytes, ledger.closes), (17, true));
     assert!(run_info::DEFINITIONS.iter().any(|d| d.field == "skipped_bytes"));
 }
 
 #[test]
 fn an_empty_trace_has_an_answer() {
-    let report = run_info::analyse(&TraceBuilder::new().finish());
+    let report = run_info::analyze(&TraceBuilder::new().finish());
     assert!(report.ledger.closes && report.framework.is_none() && report.bytes_per_event.is_none());
     assert_eq!((report.extent_ns, report.lanes.len()), (0, 0));
 }

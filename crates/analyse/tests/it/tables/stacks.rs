@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_analyse::tables::stacks::{self, Frame, Options, Report, Stacks, Weight};
+use stepscope_analyse::tables::stacks::{self, Frame, Options, Stacks, StacksReport, Weight};
 use stepscope_model::{Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
 
 use crate::data::{fixtures, read};
@@ -36,7 +36,7 @@ fn worked() -> Trace {
     b.finish()
 }
 
-fn rows(report: &Report) -> Vec<(&str, i64, u64)> {
+fn rows(report: &StacksReport) -> Vec<(&str, i64, u64)> {
     let sum: i64 = report.rows.iter().map(|r| r.value_ns).sum();
     assert_eq!(sum, report.total_ns);
     assert!(report.rows.is_sorted_by(|a, b| a.stack < b.stack));
@@ -45,7 +45,7 @@ fn rows(report: &Report) -> Vec<(&str, i64, u64)> {
 
 #[test]
 fn host_time_goes_to_the_innermost_slice() {
-    let report = stacks::analyse(&worked(), &Options::default());
+    let report = stacks::analyze(&worked(), &Options::default());
     assert_eq!(
         rows(&report),
         [
@@ -58,14 +58,14 @@ fn host_time_goes_to_the_innermost_slice() {
     );
     let bare =
         Options { python: false, annotations: false, runtime: false, threads: false, ..Options::default() };
-    let report = stacks::analyse(&worked(), &bare);
+    let report = stacks::analyze(&worked(), &bare);
     assert_eq!(rows(&report), [("MmBackward0", 20, 1), ("aten::mm", 25, 2)]);
 }
 
 #[test]
 fn device_time_hangs_under_its_launch() {
     let device = Options { weight: Weight::DeviceSelf, ..Options::default() };
-    let report = stacks::analyse(&worked(), &device);
+    let report = stacks::analyze(&worked(), &device);
     assert_eq!(
         rows(&report),
         [
@@ -75,7 +75,7 @@ fn device_time_hangs_under_its_launch() {
     );
     assert_eq!(report.unlinked_ns, 4);
     // Hiding the launch moves the kernel under its operator.
-    let report = stacks::analyse(&worked(), &Options { runtime: false, python: false, ..device });
+    let report = stacks::analyze(&worked(), &Options { runtime: false, python: false, ..device });
     assert_eq!(rows(&report)[1].0, "thread 1;forward;aten::mm;gemm_ odd");
 }
 
@@ -86,7 +86,7 @@ fn slices_that_overlap_without_nesting_are_not_counted_twice() {
     slice(&mut b, 1, Kind::HostOp, "a", (0, 10), None);
     slice(&mut b, 1, Kind::HostOp, "b", (5, 15), None);
     slice(&mut b, 1, Kind::HostOp, "c", (18, 30), None);
-    let report = stacks::analyse(&b.finish(), &Options { threads: false, ..Options::default() });
+    let report = stacks::analyze(&b.finish(), &Options { threads: false, ..Options::default() });
     assert_eq!(rows(&report), [("c", 12, 1), ("p", 3, 1), ("p;a", 5, 1), ("p;b", 10, 1)]);
 }
 
@@ -96,7 +96,7 @@ fn nesting_without_end_is_cut() {
     for i in 0..3_000 {
         slice(&mut b, 1, Kind::PythonFunction, "f", (i, 10_000 - i), None);
     }
-    let report = stacks::analyse(&b.finish(), &Options { max_depth: 50, ..Options::default() });
+    let report = stacks::analyze(&b.finish(), &Options { max_depth: 50, ..Options::default() });
     assert_eq!((report.rows.len(), report.total_ns), (49, 10_000));
     rows(&report);
 }
@@ -108,7 +108,7 @@ fn every_fixture_closes() {
         let slices = trace.slices();
         let device: i64 =
             slices.ids().filter(|&id| slices.kind(id).is_device_work()).map(|id| slices.dur(id).0).sum();
-        let report = stacks::analyse(&trace, &Options { weight: Weight::DeviceSelf, ..Options::default() });
+        let report = stacks::analyze(&trace, &Options { weight: Weight::DeviceSelf, ..Options::default() });
         rows(&report);
         assert_eq!(report.total_ns, device, "{}", path.display());
         // Time covered by at least one slice, thread by thread.
@@ -126,7 +126,7 @@ fn every_fixture_closes() {
                 }
             }
         }
-        let report = stacks::analyse(&trace, &Options::default());
+        let report = stacks::analyze(&trace, &Options::default());
         rows(&report);
         assert_eq!(report.total_ns, covered, "{}", path.display());
     }
@@ -153,7 +153,7 @@ fn self_times_match_key_averages() {
     let mut compared = 0;
     for case in ["gpt_stack", "gpt_bf16", "conv_slow_loader", "infer_eager_small"] {
         let trace = read(&fixture(&format!("{case}/{case}.pt.trace.json.gz")));
-        let report = stacks::analyse(&trace, &Options { python: false, ..Options::default() });
+        let report = stacks::analyze(&trace, &Options { python: false, ..Options::default() });
         let mut ours: BTreeMap<String, i64> = BTreeMap::new();
         for row in &report.rows {
             let leaf = row.stack.rsplit(';').next().unwrap();

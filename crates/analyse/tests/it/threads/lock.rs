@@ -1,6 +1,8 @@
 //! What threads did with the interpreter's lock, worked out by hand.
 
-use stepscope_analyse::threads::lock::{HOLDS, IDLE, LOCK, TASK, WAITS, WITHOUT, locks};
+use stepscope_analyse::threads::lock::{
+    HOLDS_LOCK, IDLE_SLICE, LOCK_CATEGORY, TASK_CATEGORY, WAITS_FOR_LOCK, WITHOUT_LOCK, locks,
+};
 use stepscope_model::{Domain, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
 
 /// Lanes as `stepscope run` writes them: process, process name, thread name, category and slices.
@@ -29,19 +31,19 @@ fn each_state_has_its_share_and_the_process_one_lock() {
             1,
             "python",
             "lock of thread 1 (MainThread)",
-            LOCK,
-            &[(HOLDS, 0, 300), (WAITS, 300, 800), (HOLDS, 800, 1000)],
+            LOCK_CATEGORY,
+            &[(HOLDS_LOCK, 0, 300), (WAITS_FOR_LOCK, 300, 800), (HOLDS_LOCK, 800, 1000)],
         ),
         (
             1,
             "python",
             "lock of thread 2 (worker)",
-            LOCK,
-            &[(IDLE, 100, 300), (HOLDS, 300, 800), (WITHOUT, 800, 900)],
+            LOCK_CATEGORY,
+            &[(IDLE_SLICE, 100, 300), (HOLDS_LOCK, 300, 800), (WITHOUT_LOCK, 800, 900)],
         ),
-        (7, "Pool-1 (pid 7)", "lock of thread 7 (MainThread)", LOCK, &[(WITHOUT, 500, 600)]),
+        (7, "Pool-1 (pid 7)", "lock of thread 7 (MainThread)", LOCK_CATEGORY, &[(WITHOUT_LOCK, 500, 600)]),
         // Something else that a producer put on lanes of its own.
-        (1, "python", "lock of thread 3 (x)", "other", &[(HOLDS, 0, 9)]),
+        (1, "python", "lock of thread 3 (x)", "other", &[(HOLDS_LOCK, 0, 9)]),
     ]));
     let threads: Vec<_> = found
         .threads
@@ -70,7 +72,8 @@ fn each_state_has_its_share_and_the_process_one_lock() {
 #[test]
 fn tasks_share_the_time_of_their_loop() {
     let slices = [("Task-1 (main)", 0, 100), ("fetch (get)", 100, 250), ("Task-1 (main)", 300, 350)];
-    let found = locks(&trace(&[(1, "python", "asyncio tasks of thread 1 (MainThread)", TASK, &slices)]));
+    let found =
+        locks(&trace(&[(1, "python", "asyncio tasks of thread 1 (MainThread)", TASK_CATEGORY, &slices)]));
     let tasks: Vec<_> = found
         .tasks
         .iter()

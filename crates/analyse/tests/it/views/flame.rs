@@ -6,7 +6,7 @@ use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::steps::Steps;
 use stepscope_analyse::tables::modules;
 use stepscope_analyse::tables::stacks::{self, Options, folded_text};
-use stepscope_analyse::views::flame::{Clock, Flame, FlameQuery, Weight, flame};
+use stepscope_analyse::views::flame::{Clock, Flame, FlameQuery, FlameWeight, flame};
 use stepscope_model::{Domain, Kind, LaneKey, NewSlice, Ns, Tag, Trace, TraceBuilder};
 
 use crate::data::{fixtures, read};
@@ -37,7 +37,7 @@ fn worked() -> Trace {
     b.finish()
 }
 
-fn query(weight: Weight) -> FlameQuery {
+fn query(weight: FlameWeight) -> FlameQuery {
     FlameQuery { weight, ..FlameQuery::default() }
 }
 
@@ -85,7 +85,7 @@ fn nodes(flame: &Flame) -> Vec<(usize, &str, i64, i64, u64, u8)> {
 
 #[test]
 fn host_time_worked_out_by_hand() {
-    let found = flame(&worked(), &query(Weight::Host));
+    let found = flame(&worked(), &query(FlameWeight::Host));
     assert_eq!(
         nodes(&found),
         [
@@ -102,14 +102,14 @@ fn host_time_worked_out_by_hand() {
     // A name stands once in the list, however many nodes bear it.
     assert_eq!(found.names.iter().filter(|n| *n == "cudaLaunchKernel").count(), 1);
 
-    let apart = flame(&worked(), &FlameQuery { merge_steps: false, ..query(Weight::Host) });
+    let apart = flame(&worked(), &FlameQuery { merge_steps: false, ..query(FlameWeight::Host) });
     let steps: Vec<_> = nodes(&apart).into_iter().filter(|n| n.5 == 13).map(|n| (n.1, n.3)).collect();
     assert_eq!(steps, [("ProfilerStep#0", 900), ("ProfilerStep#1", 900)]);
 }
 
 #[test]
 fn device_time_worked_out_by_hand() {
-    let found = flame(&worked(), &query(Weight::Device));
+    let found = flame(&worked(), &query(FlameWeight::Device));
     assert_eq!(
         nodes(&found),
         [
@@ -128,7 +128,7 @@ fn device_time_worked_out_by_hand() {
     );
     assert_eq!((found.clock, found.total_ns), (Clock::Device, 100));
     let selection = Steps::find(&worked()).selection(&[1]);
-    let second = flame(&worked(), &FlameQuery { selection, ..query(Weight::Device) });
+    let second = flame(&worked(), &FlameQuery { selection, ..query(FlameWeight::Device) });
     // The kernels of the second step, and the copy, which starts in it.
     assert_eq!(second.total_ns, 41 + 7 + 5);
     nodes(&second);
@@ -136,7 +136,7 @@ fn device_time_worked_out_by_hand() {
 
 #[test]
 fn modules_worked_out_by_hand() {
-    let found = flame(&worked(), &query(Weight::Module));
+    let found = flame(&worked(), &query(FlameWeight::Module));
     assert_eq!(
         nodes(&found),
         [
@@ -152,7 +152,7 @@ fn modules_worked_out_by_hand() {
     let mut b = TraceBuilder::new();
     slice(&mut b, 1, Kind::PythonFunction, "nn.Module: Net_0", (0, 100), None);
     slice(&mut b, 1, Kind::PythonFunction, "nn.Module: Linear_0", (10, 40), None);
-    let found = flame(&b.finish(), &query(Weight::Module));
+    let found = flame(&b.finish(), &query(FlameWeight::Module));
     assert_eq!(nodes(&found), [(0, "Net_0", 70, 100, 1, 1), (1, "Linear_0", 30, 30, 1, 1)]);
     assert_eq!(found.clock, Clock::Host);
 }
@@ -182,11 +182,12 @@ fn every_stack_is_that_of_stacks() {
         let trace = read(&path);
         let one_step = Steps::find(&trace).steps.first().map(|s| Steps::find(&trace).selection(&[s.step]));
         for selection in [Some(Selection::all()), one_step].into_iter().flatten() {
-            for (weight, of) in
-                [(Weight::Host, stacks::Weight::HostSelf), (Weight::Device, stacks::Weight::DeviceSelf)]
-            {
+            for (weight, of) in [
+                (FlameWeight::Host, stacks::Weight::HostSelf),
+                (FlameWeight::Device, stacks::Weight::DeviceSelf),
+            ] {
                 let options = Options { weight: of, selection: selection.clone(), ..Options::default() };
-                let theirs = stacks::analyse(&trace, &options);
+                let theirs = stacks::analyze(&trace, &options);
                 let whole = FlameQuery {
                     selection: selection.clone(),
                     min_share: 0.0,
@@ -218,8 +219,8 @@ fn every_module_is_that_of_modules() {
     let mut compared = 0;
     for path in fixtures() {
         let trace = read(&path);
-        let report = modules::analyse(&trace, &Selection::all());
-        let all = FlameQuery { min_share: 0.0, max_nodes: usize::MAX, ..query(Weight::Module) };
+        let report = modules::analyze(&trace, &Selection::all());
+        let all = FlameQuery { min_share: 0.0, max_nodes: usize::MAX, ..query(FlameWeight::Module) };
         let found = flame(&trace, &all);
         nodes(&found);
         if report.modules.is_empty() {
@@ -249,14 +250,14 @@ fn what_is_too_small_is_put_together() {
     }
     let trace = b.finish();
     for (min_share, max_nodes, kept) in [(0.0, 5_000, 1_002), (0.0005, 5_000, 12), (0.0, 7, 7), (0.0, 1, 1)] {
-        let found = flame(&trace, &FlameQuery { min_share, max_nodes, ..query(Weight::Host) });
+        let found = flame(&trace, &FlameQuery { min_share, max_nodes, ..query(FlameWeight::Host) });
         let nodes = nodes(&found);
         assert_eq!(found.total_ns, 100_000);
         assert_eq!(found.pruned_nodes, 1_002 - kept);
         let shown = nodes.iter().filter(|n| !n.1.ends_with(" smaller)")).count();
         assert_eq!(shown as u64, kept);
     }
-    let found = flame(&trace, &FlameQuery { min_share: 0.0005, ..query(Weight::Host) });
+    let found = flame(&trace, &FlameQuery { min_share: 0.0005, ..query(FlameWeight::Host) });
     assert_eq!(nodes(&found).last(), Some(&(2, "(990 smaller)", 990, 990, 990, 15)));
     assert_eq!(found.pruned_ns, 990);
 }
@@ -264,7 +265,7 @@ fn what_is_too_small_is_put_together() {
 #[test]
 fn an_empty_trace_has_an_empty_flame_graph() {
     let trace = TraceBuilder::new().finish();
-    for weight in [Weight::Host, Weight::Device, Weight::Module] {
+    for weight in [FlameWeight::Host, FlameWeight::Device, FlameWeight::Module] {
         let found = flame(&trace, &query(weight));
         assert!(nodes(&found).is_empty());
         assert_eq!(found.total_ns, 0);
@@ -283,11 +284,11 @@ fn deep_recursion_is_no_recursion_here() {
     let trace = b.finish();
     for max_depth in [2_000, usize::MAX] {
         let query = |weight| FlameQuery { max_depth, ..query(weight) };
-        let host = flame(&trace, &query(Weight::Host));
+        let host = flame(&trace, &query(FlameWeight::Host));
         assert_eq!(host.total_ns, 2 * DEPTH);
         assert!(nodes(&host).len() <= 40_000);
         let deeper = if max_depth == usize::MAX { 0 } else { DEPTH as u64 + 1 - 1_999 };
         assert_eq!(host.deeper_slices, deeper);
-        assert_eq!(nodes(&flame(&trace, &query(Weight::Device))).iter().map(|n| n.2).sum::<i64>(), 5);
+        assert_eq!(nodes(&flame(&trace, &query(FlameWeight::Device))).iter().map(|n| n.2).sum::<i64>(), 5);
     }
 }

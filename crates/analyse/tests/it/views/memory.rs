@@ -6,7 +6,7 @@ use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::places::Places;
 use stepscope_analyse::memory::replay::histories;
 use stepscope_analyse::views::memory::picture::Frame as Rows;
-use stepscope_analyse::views::memory::{Axis, MemoryView, PictureQuery, Stacked, Use};
+use stepscope_analyse::views::memory::{BlockUse, MemoryAxis, MemoryView, PictureQuery, Stacked};
 use stepscope_formats::{OpenOptions, open};
 use stepscope_model::{
     Action, BlockState, Document, Frame, HistoryEntry, Ns, Segment, Snapshot, StackId, StackTable,
@@ -82,7 +82,7 @@ fn lines_and_maps_add_up_to_the_replay() {
 }
 
 /// A segment as both sides tell it: where, how long, and its blocks.
-type Told = (String, u64, Option<u64>, Vec<(Use, u64)>);
+type Told = (String, u64, Option<u64>, Vec<(BlockUse, u64)>);
 
 #[test]
 fn the_last_map_is_the_one_that_pytorch_wrote() {
@@ -103,9 +103,9 @@ fn the_last_map_is_the_one_that_pytorch_wrote() {
             ours.sort();
             let told = |segment: &Segment| {
                 let state = |state| match state {
-                    BlockState::Allocated => Use::Active,
-                    BlockState::AwaitingFree => Use::Pending,
-                    BlockState::Free => Use::Free,
+                    BlockState::Allocated => BlockUse::Active,
+                    BlockState::AwaitingFree => BlockUse::Pending,
+                    BlockState::Free => BlockUse::Free,
                 };
                 let blocks = segment.blocks.iter().map(|block| (state(block.state), block.bytes)).collect();
                 (format!("{:#x}", segment.address), segment.bytes, Some(segment.stream), blocks)
@@ -128,11 +128,11 @@ fn every_column_shows_its_highest_moment_to_the_byte() {
     for (name, snapshot) in &fixtures() {
         let histories = histories(snapshot);
         let view = MemoryView::new(snapshot, &histories, &Places::new(snapshot));
-        for (history, axis) in histories.iter().flat_map(|h| [(h, Axis::Entry), (h, Axis::Time)]) {
+        for (history, axis) in histories.iter().flat_map(|h| [(h, MemoryAxis::Entry), (h, MemoryAxis::Time)]) {
             let about = view.about(&histories).devices.remove(0);
             let to = match axis {
-                Axis::Entry => f64::from(about.states),
-                Axis::Time => about.duration_ns.unwrap_or(0) as f64 + 1.0,
+                MemoryAxis::Entry => f64::from(about.states),
+                MemoryAxis::Time => about.duration_ns.unwrap_or(0) as f64 + 1.0,
             };
             let frame = Rows { low: 0, high: about.peak_bytes, rows: 200 };
             let (stacked, columns) = (Stacked::Allocations, 37);
@@ -205,8 +205,8 @@ fn one_allocation_says_how_long_it_lived_and_where() {
     // Between the request and its completion, the first is pending.
     let at = view.instant(of, 0, 4).unwrap();
     assert_eq!((at.allocated_bytes, at.pending_bytes, at.free_bytes), (2 * MIB, 4 * MIB, 14 * MIB));
-    let blocks: Vec<(Use, u64)> = at.map.segments[0].blocks.iter().map(|b| (b.state, b.bytes)).collect();
-    assert_eq!(blocks, [(Use::Pending, 4 * MIB), (Use::Active, 2 * MIB), (Use::Free, 14 * MIB)]);
+    let blocks: Vec<(BlockUse, u64)> = at.map.segments[0].blocks.iter().map(|b| (b.state, b.bytes)).collect();
+    assert_eq!(blocks, [(BlockUse::Pending, 4 * MIB), (BlockUse::Active, 2 * MIB), (BlockUse::Free, 14 * MIB)]);
 }
 
 #[test]
@@ -313,7 +313,7 @@ fn many_devices_and_segments_cost_what_their_entries_do() {
         assert!(at.map.segments.len() <= 1_000);
         assert!(at.map.segment_count >= 4_000);
         let frame = Rows { low: 0, high: 1 << 40, rows: 400 };
-        let (stacked, axis) = (Stacked::Segments, Axis::Entry);
+        let (stacked, axis) = (Stacked::Segments, MemoryAxis::Entry);
         let query = PictureQuery { device: 0, stacked, axis, from: 0.0, to: 20_000.0, columns: 900, frame };
         let bytes = timed("picture", || view.picture(&histories, &query).unwrap());
         assert!(bytes.len() < 8 << 20);
@@ -330,7 +330,7 @@ fn windows_that_make_no_sense_are_answered() {
     for (from, to, low, high) in
         [(5.0, 1.0, 9, 3), (-1e300, 1e300, 0, u64::MAX), (1e18, 2e18, u64::MAX, u64::MAX)]
     {
-        for axis in [Axis::Entry, Axis::Time] {
+        for axis in [MemoryAxis::Entry, MemoryAxis::Time] {
             let frame = Rows { low, high, rows: u32::MAX };
             let (stacked, columns) = (Stacked::OfPool(1, 2), u32::MAX);
             let query = PictureQuery { device: 0, stacked, axis, from, to, columns, frame };

@@ -66,7 +66,7 @@ fn assert_all_is_drawn(name: &str, trace: &Trace) -> (Timeline, Layout) {
     }
     let drawn = layout.rows.iter().filter(|row| !layout.groups[row.group as usize].derived);
     let drawn: u64 = drawn.map(|row| row.count).sum();
-    let (ledger, file) = (&layout.ledger, run_info::analyse(trace).ledger);
+    let (ledger, file) = (&layout.ledger, run_info::analyze(trace).ledger);
     assert!(file.closes, "{name}");
     assert_eq!(drawn, ledger.drawn_slices + ledger.drawn_points, "{name}");
     assert_eq!(ledger.drawn_slices, ledger.slices, "{name}");

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::Timeline;
 use stepscope_model::{Kind, PointKind, SliceId, Trace};
-use stepscope_testkit::{Point, Run, Slice};
+use stepscope_testkit::{Point, RunBuilder, Slice};
 
 use crate::views::timeline_tools::{Tile, tile, timeline, top_level};
 
@@ -24,7 +24,7 @@ pub fn rows() -> impl Strategy<Value = Vec<Row>> {
 
 /// A trace of these slices; every fifth also has an instant.
 pub fn build(rows: &[Row]) -> Trace {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     for (i, &(kind, name, thread, start, length)) in rows.iter().enumerate() {
         run.add(
             Slice::new(KINDS[kind], NAMES[name], (start, start + length))

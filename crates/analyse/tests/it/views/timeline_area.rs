@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{Area, Timeline};
 use stepscope_model::{Kind, Trace};
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data::{all_fixtures, read};
 use crate::views::timeline_any::{Told, build, parent, rows, told};
@@ -105,7 +105,7 @@ fn everything_selected_counts_everything() {
 #[test]
 fn large_areas_are_summed_in_parts_that_agree() {
     // More slices than one worker takes at a time, so parts have slices that reach over their edges.
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     run.add(Slice::new(Kind::PythonFunction, "main", (0, 4_000_000)));
     for i in 0..200_000 {
         run.add(Slice::new(Kind::HostOp, "op", (20 * i, 20 * i + 15)));
@@ -124,7 +124,7 @@ fn large_areas_are_summed_in_parts_that_agree() {
 
 #[test]
 fn areas_without_sense_are_empty() {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     run.add(Slice::new(Kind::HostOp, "op", (10, 20)));
     let trace = run.finish();
     let timeline = timeline(&trace);

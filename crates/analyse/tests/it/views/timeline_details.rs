@@ -3,7 +3,7 @@
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::views::timeline::{Counter, Details, INSTANT, NO_SLICE, Relation, Timeline, Unit};
 use stepscope_model::{Decimal, Kind, PointKind, SliceId, Trace};
-use stepscope_testkit::{Point, Run, Slice, Value};
+use stepscope_testkit::{Point, RunBuilder, Slice, Value};
 
 use crate::data::{all_fixtures, peer, read};
 use crate::memory::curves::fixture;
@@ -22,7 +22,7 @@ fn linked(details: &Details, relation: Relation) -> Vec<&str> {
 }
 
 fn small() -> Trace {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     run.add(Slice::new(Kind::HostAnnotation, "ProfilerStep#4", (100, 900)));
     run.add(Slice::new(Kind::PythonFunction, "train.py(1): main", (110, 890)));
     run.add(Slice::new(Kind::PythonFunction, "nn.Module: Net_0", (120, 600)));
@@ -111,7 +111,7 @@ fn steps_and_modules_are_derived_and_lead_to_their_slices() {
 
 #[test]
 fn a_trace_without_steps_is_one_with_a_name_of_its_own() {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     run.add(Slice::new(Kind::HostOp, "aten::mm", (5, 10)));
     let trace = run.finish();
     let timeline = timeline(&trace);
@@ -196,7 +196,7 @@ fn counters_of_a_recorded_trace() {
     assert!((utilization.hi[0] - busy as f64 / extent as f64).abs() < 1e-9);
     assert!(counter(&whole, "sm_efficiency:0").hi[0] <= utilization.hi[0]);
     let memory = counters.iter().find(|c| c.label == "CUDA 0 memory allocated").unwrap();
-    let report = stepscope_analyse::memory::analyse(&trace, &stepscope_analyse::memory::Options::default());
+    let report = stepscope_analyse::memory::analyze(&trace, &stepscope_analyse::memory::Options::default());
     let peak = report.devices.iter().find(|d| d.device == "CUDA 0").unwrap().peak_allocated_bytes;
     assert_eq!(memory.hi.iter().copied().fold(0.0, f64::max), peak as f64);
     assert_eq!((memory.max, memory.unit), (peak as f64, Unit::Bytes));
@@ -207,7 +207,7 @@ fn counters_of_a_recorded_trace() {
 
 #[test]
 fn counters_of_the_file_are_shown_one_an_argument() {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     run.add(Slice::new(Kind::HostOp, "op", (0, 100)));
     for (at, used, free) in [(10, 5i64, 95i64), (50, 60, 40), (90, 0, 100)] {
         run.mark(Point::new(PointKind::Counter, "cache", 1, at).arg("used", used).arg("free", free));

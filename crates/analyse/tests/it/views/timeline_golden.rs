@@ -5,12 +5,12 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 use stepscope_analyse::views::timeline::{TileKey, wire_header};
 use stepscope_model::{Kind, PointKind, Trace};
-use stepscope_testkit::{Point, Run, Slice};
+use stepscope_testkit::{Point, RunBuilder, Slice};
 
 use crate::views::timeline_tools::{Tile, decode, timeline};
 
 fn trace() -> Trace {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     run.add(Slice::new(Kind::HostAnnotation, "ProfilerStep#1", (1_000, 9_000)));
     for i in 0..20 {
         let at = 1_100 + 350 * i;

@@ -5,7 +5,7 @@ use stepscope_analyse::views::timeline::{
     INSTANT, MAX_LANES, MAX_ROWS_PER_LANE, NO_SLICE, SearchQuery, Timeline,
 };
 use stepscope_model::{Kind, PointKind, Trace};
-use stepscope_testkit::{Point, Run, Slice};
+use stepscope_testkit::{Point, RunBuilder, Slice};
 
 use crate::growth::{assert_linear, timed, took};
 use crate::views::timeline_tools::{tile, timeline, top_level};
@@ -47,7 +47,7 @@ fn ask_all(trace: &Trace) -> Timeline {
 
 #[test]
 fn nothing_at_all() {
-    let trace = Run::new().finish();
+    let trace = RunBuilder::new().finish();
     let timeline = ask_all(&trace);
     assert_eq!(timeline.layout(&trace).extent_ns, 0);
     assert!(timeline.layout(&trace).groups.is_empty());
@@ -55,7 +55,7 @@ fn nothing_at_all() {
 
 #[test]
 fn one_instant_and_nothing_else() {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     run.mark(Point::new(PointKind::Instant, "here", 1, 77));
     run.mark(Point::new(PointKind::Metadata, "process_name", 1, 0));
     let trace = run.finish();
@@ -69,7 +69,7 @@ fn one_instant_and_nothing_else() {
 
 /// Slices that all overlap.
 fn overlapping(n: i64) -> Trace {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
         run.add(Slice::new(Kind::Kernel, "k", (i, i + 10 * n)));
     }
@@ -92,7 +92,7 @@ fn slices_that_all_overlap() {
 
 /// Long chains of overlaps and deep nests.
 fn chains(n: i64) -> Trace {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
         run.add(Slice::new(Kind::HostOp, "chain", (10 * i, 10 * i + 15)));
         run.add(Slice::new(Kind::HostOp, "nest", (i, 4 * n - i)).thread(2));
@@ -112,7 +112,7 @@ fn a_long_chain_of_overlaps_and_deep_nests() {
 
 /// A lane for each of many slices.
 fn lanes(n: i64) -> Trace {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
         run.add(Slice::new(Kind::HostOp, "op", (i, i + 50)).thread(i));
         run.add(Slice::new(Kind::HostOp, "inner", (i + 1, i + 20)).thread(i));
@@ -140,7 +140,7 @@ fn a_lane_for_each_of_many_slices() {
 
 /// A name for each event, and a counter for each tenth.
 fn names(n: i64) -> Trace {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
         run.add(Slice::new(Kind::HostOp, &format!("op {i}"), (10 * i, 10 * i + 5)));
         if i % 10 == 0 {
@@ -188,7 +188,7 @@ fn large_files() {
 proptest! {
     #[test]
     fn times_at_the_edge_do_not_panic(slices in prop::collection::vec((any::<i64>(), any::<i64>(), 0..3i64), 0..30)) {
-        let mut run = Run::in_nanoseconds();
+        let mut run = RunBuilder::in_nanoseconds();
         for (i, &(start, end, thread)) in slices.iter().enumerate() {
             let kind = if i % 2 == 0 { Kind::HostOp } else { Kind::Kernel };
             run.add(Slice::new(kind, "op", (start, end)).thread(thread));

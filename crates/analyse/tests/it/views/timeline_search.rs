@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use stepscope_analyse::views::timeline::{INSTANT, Order, SearchQuery};
 use stepscope_model::{Kind, PointKind};
-use stepscope_testkit::{Run, Slice};
+use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data::{all_fixtures, read};
 use crate::views::timeline_any::{build, rows};
@@ -57,7 +57,7 @@ proptest! {
 
 #[test]
 fn a_pattern_that_is_none_is_an_error_and_a_huge_one_too() {
-    let trace = Run::new().finish();
+    let trace = RunBuilder::new().finish();
     let timeline = timeline(&trace);
     let ask =
         |text: &str| timeline.search(&trace, &SearchQuery { text: text.to_owned(), ..SearchQuery::default() });
@@ -70,7 +70,7 @@ fn a_pattern_that_is_none_is_an_error_and_a_huge_one_too() {
 
 #[test]
 fn categories_narrow_a_search() {
-    let mut run = Run::in_nanoseconds();
+    let mut run = RunBuilder::in_nanoseconds();
     run.add(Slice::new(Kind::HostOp, "same", (0, 10)));
     run.add(Slice::new(Kind::PythonFunction, "same", (20, 30)));
     run.add(Slice::new(Kind::Runtime, "cudaDeviceSynchronize", (40, 50)));

@@ -15,7 +15,7 @@ use crate::print::{Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 /// Causes with less than this share of the time have no column of their own.
-const SMALL: f64 = 0.01;
+const MIN_COLUMN_SHARE: f64 = 0.01;
 
 /// Rows that are made however many devices and steps there are; beyond, only as many as there are devices and steps in
 /// all, times this.
@@ -57,8 +57,11 @@ fn table(rows: &[AccountRow]) -> Table {
     rows.iter().for_each(|row| Cause::all().for_each(|cause| sums.add(cause, row.causes.get(cause))));
     let sized = sums.by_size();
     let large: Vec<Cause> = {
-        let mut large =
-            sized.iter().filter(|c| ratio(c.1, sums.total()) >= SMALL).map(|c| c.0).collect::<Vec<_>>();
+        let mut large = sized
+            .iter()
+            .filter(|c| ratio(c.1, sums.total()) >= MIN_COLUMN_SHARE)
+            .map(|c| c.0)
+            .collect::<Vec<_>>();
         large.order_by_key(|cause| !cause.is_busy());
         large
     };
@@ -94,7 +97,7 @@ fn table(rows: &[AccountRow]) -> Table {
 
 fn name(row: &AccountRow) -> String {
     let name = if row.step >= 0 { row.step.to_string() } else { "all".to_owned() };
-    if row.partial { format!("{name} (partial)") } else { name }
+    if row.partial { format!("{name} (left out)") } else { name }
 }
 
 /// A cause in a word, for the head of a column.

@@ -7,7 +7,7 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::{Rule, Verdict};
 use stepscope_ground::Problem;
 
-use super::DIFF;
+use super::QUESTION;
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::form::{Member, fact, rows};
@@ -59,7 +59,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         .fact("unlike", &unlike);
     answer.headline = Some(text.clone());
     answer.above = Some(Box::new(move |out, screen| {
-        let room = screen.width.clamp(40, 110) - print::LABEL;
+        let room = screen.width.clamp(40, 110) - print::LABEL_COLUMNS;
         labelled(out, screen, "DIFF", &wrap(&screen.text(&text), room))?;
         for note in &unlike {
             let lines: Vec<String> =
@@ -165,7 +165,7 @@ fn interval(low: Option<f64>, high: Option<f64>) -> Cell {
 
 fn runs_table(rows: &[SideRow], by: ComparedBy) -> Table {
     let mut table = Columns::of(rows)
-        .defined_by(DIFF.definitions)
+        .defined_by(QUESTION.definitions)
         .add(Column::name("Run").flexible(16, print::middle_ellipsis), |r| Cell::text(&r.run))
         .metric("mean_ns", KEEP, |r| Cell::time(r.mean_ns))
         .metric("p95_ns", 60, |r| Cell::time(r.p95_ns))

@@ -8,7 +8,7 @@ use super::super::ops::ratio;
 use crate::print::units;
 
 /// Changes that a sentence names.
-const NAMED: usize = 3;
+const MAX_NAMED_CHANGES: usize = 3;
 
 /// The times that a sentence names, and the ratio of the two.
 struct Headline {
@@ -21,7 +21,7 @@ struct Headline {
 impl Headline {
     /// Means, which the rows below add up to, unless the verdict's interval rules their ratio out: then a few steps are
     /// unlike the others, and the verdict is about the typical one.
-    fn of(found: &Diff) -> Headline {
+    fn new(found: &Diff) -> Headline {
         let (a, b) = (found.before.mean_ns, found.after.mean_ns);
         let means = (a > 0).then(|| b as f64 / a as f64);
         let comparison = &found.comparison;
@@ -58,7 +58,7 @@ pub fn sentence(found: &Diff) -> String {
     if found.rows.iter().all(|row| row.change == Change::Same) && a == b {
         return format!("The same: {} per step in both, and nothing differs.", units::time(a));
     }
-    let Headline { times, ratio, on_average } = Headline::of(found);
+    let Headline { times, ratio, on_average } = Headline::new(found);
     verdict(found, &times, ratio) + &on_average.unwrap_or_default()
 }
 
@@ -112,7 +112,7 @@ pub fn because(found: &Diff) -> Option<String> {
         text.push_str(&format!(", the largest part in {} ({})", place(row), units::delta_time(row.delta_ns)));
     }
     text.push_str(if share > 1.0 { "; the rest went the other way." } else { "." });
-    Some(match Headline::of(found).on_average {
+    Some(match Headline::new(found).on_average {
         Some(_) => format!("On average: {text}"),
         None => text,
     })
@@ -121,7 +121,7 @@ pub fn because(found: &Diff) -> Option<String> {
 /// What changed for sure though the step may not have.
 fn beyond_noise(found: &Diff) -> Option<String> {
     let sure = found.rows.iter().filter(|row| row.noise_ns.is_some_and(|noise| row.delta_ns.abs() > noise));
-    let named: Vec<String> = (sure.take(NAMED))
+    let named: Vec<String> = (sure.take(MAX_NAMED_CHANGES))
         .map(|row| {
             let what = match (row.change, row.cause.is_busy()) {
                 (Change::Added, true) => "new: ",

@@ -6,15 +6,20 @@ use stepscope_analyse::findings::Finding;
 
 use super::super::host_name;
 use super::super::kernels::shorter;
-use super::{Found, words};
+use super::{FindingList, words};
 use crate::print::{self, Role, Screen, middle_ellipsis, units, wrap};
 
 /// Lines longer than this are hard to read.
-const LONGEST: usize = 100;
+const MAX_LINE_COLUMNS: usize = 100;
 /// Room for the label of a part.
-const LABEL: usize = 10;
+const LABEL_COLUMNS: usize = 10;
 
-pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain: bool) -> io::Result<()> {
+pub(super) fn write(
+    out: &mut dyn Write,
+    screen: &Screen,
+    found: &FindingList,
+    explain: bool,
+) -> io::Result<()> {
     let rows = &found.shown.rows;
     let step = match found.steps {
         _ if !found.whole.is_step && found.whole.ns > 0 => {
@@ -54,12 +59,12 @@ pub(super) fn write(out: &mut dyn Write, screen: &Screen, found: &Found, explain
 }
 
 /// Rules that could not look.
-fn blind(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()> {
+fn blind(out: &mut dyn Write, screen: &Screen, found: &FindingList) -> io::Result<()> {
     found.blind.iter().try_for_each(|blind| print::note(out, screen, &blind.sentence))
 }
 
 /// No finding is an answer too; it must not be a dead end: what to ask next follows.
-fn nothing(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()> {
+fn nothing(out: &mut dyn Write, screen: &Screen, found: &FindingList) -> io::Result<()> {
     blind(out, screen, found)?;
     let text = match found.snapshot {
         true => "no leak, no refused request and no other known fault; to see where the memory goes:",
@@ -72,14 +77,14 @@ fn nothing(out: &mut dyn Write, screen: &Screen, found: &Found) -> io::Result<()
 fn block(
     out: &mut dyn Write,
     screen: &Screen,
-    found: &Found,
+    found: &FindingList,
     number: usize,
     finding: &Finding,
     explain: bool,
 ) -> io::Result<()> {
-    let room = screen.width.clamp(20, LONGEST);
+    let room = screen.width.clamp(20, MAX_LINE_COLUMNS);
     head(out, screen, found, number, finding, room)?;
-    let room = room.saturating_sub(LABEL + 2).max(20);
+    let room = room.saturating_sub(LABEL_COLUMNS + 2).max(20);
     let prose = |text: &str| wrap(&screen.text(text), room);
     part(out, screen, "Why", prose(&finding.why))?;
     part(out, screen, "Change", prose(&finding.fix))?;
@@ -113,7 +118,7 @@ fn block(
 fn head(
     out: &mut dyn Write,
     screen: &Screen,
-    found: &Found,
+    found: &FindingList,
     number: usize,
     finding: &Finding,
     room: usize,
@@ -121,7 +126,7 @@ fn head(
     let (number, severity) = (number.to_string(), finding.severity.label());
     // As far in as what stands beside the labels below.
     let used = number.len() + 1 + severity.len();
-    let indent = (LABEL + 2).max(used + 2);
+    let indent = (LABEL_COLUMNS + 2).max(used + 2);
     let room = room.saturating_sub(indent).max(12);
     for (at, line) in wrap(&screen.text(&finding.title), room).iter().enumerate() {
         let painted = screen.paint(words::role(finding.severity), severity);
@@ -133,8 +138,8 @@ fn head(
         writeln!(out, "{head}{}", screen.paint(Role::Heading, line))?;
     }
     let mut facts: Vec<(Role, String)> = Vec::new();
-    facts.extend(words::saves(finding, found.whole).map(|text| (Role::Good, text)));
-    facts.extend(words::saves_unprofiled(finding).map(|text| (Role::Good, text)));
+    facts.extend(finding.measured_text.clone().map(|text| (Role::Good, text)));
+    facts.extend(words::saves(finding, found.whole).into_iter().map(|text| (Role::Good, text)));
     facts.push((Role::Dim, format!("{}; rule {}", words::confidence(finding.confidence), finding.rule)));
     for (role, text) in facts {
         for line in wrap(&screen.text(&text), room) {
@@ -148,7 +153,7 @@ fn head(
 fn part(out: &mut dyn Write, screen: &Screen, label: &str, lines: Vec<String>) -> io::Result<()> {
     for (at, line) in lines.iter().enumerate() {
         let label = if at == 0 { label } else { "" };
-        writeln!(out, "  {}{line}", screen.paint(Role::Dim, &format!("{label:<LABEL$}")))?;
+        writeln!(out, "  {}{line}", screen.paint(Role::Dim, &format!("{label:<LABEL_COLUMNS$}")))?;
     }
     Ok(())
 }

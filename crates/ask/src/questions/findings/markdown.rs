@@ -4,10 +4,10 @@ use std::fmt::Write as _;
 
 use stepscope_analyse::findings::Finding;
 
-use super::{Found, words};
+use super::{FindingList, words};
 use crate::print::{markdown_text, units};
 
-pub(super) fn document(found: &Found) -> String {
+pub(super) fn document(found: &FindingList) -> String {
     let mut text = String::from("## Findings\n\n");
     // Writing to a text cannot fail.
     let _ = match found.steps {
@@ -35,8 +35,8 @@ pub(super) fn document(found: &Found) -> String {
 
 fn section(text: &mut String, finding: &Finding, whole: words::Whole) {
     let _ = writeln!(text, "\n### {}: {}\n", finding.severity.label(), markdown_text(&finding.title));
-    let mut facts: Vec<String> = words::saves(finding, whole).into_iter().collect();
-    facts.extend(words::saves_unprofiled(finding));
+    let mut facts: Vec<String> = finding.measured_text.clone().into_iter().collect();
+    facts.extend(words::saves(finding, whole));
     facts.push(words::confidence(finding.confidence).to_owned());
     let _ = writeln!(text, "{} (`{}`)\n", markdown_text(&facts.join("; ")), finding.rule);
     let _ = writeln!(text, "**Why.** {}\n", markdown_text(&finding.why));

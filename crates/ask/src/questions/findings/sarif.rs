@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 use stepscope_analyse::findings::{Finding, RULES, Rule, Severity, Thresholds};
 
-use super::{Found, words};
+use super::{FindingList, words};
 
-pub(super) fn document(found: &Found, thresholds: &Thresholds) -> Value {
+pub(super) fn document(found: &FindingList, thresholds: &Thresholds) -> Value {
     let rules: Vec<Value> = RULES.iter().map(|r| rule(r, thresholds)).collect();
     let results: Vec<Value> = found.shown.rows.iter().map(|f| result(f, found)).collect();
     json!({
@@ -49,8 +49,8 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
-fn result(finding: &Finding, found: &Found) -> Value {
-    let saves = words::saves(finding, found.whole).map(|text| format!(" ({text})")).unwrap_or_default();
+fn result(finding: &Finding, found: &FindingList) -> Value {
+    let saves = words::saves(finding, found.whole).first().map(|text| format!(" ({text})")).unwrap_or_default();
     let text = format!("{}{saves}. {} {}", finding.title, finding.why, finding.fix);
     let mut result = json!({
         "ruleId": finding.rule,
@@ -79,7 +79,7 @@ fn result(finding: &Finding, found: &Found) -> Value {
 }
 
 /// The line of the program, or else the trace: a result without a place is not shown anywhere.
-fn place(finding: &Finding, found: &Found) -> Value {
+fn place(finding: &Finding, found: &FindingList) -> Value {
     match finding.source.as_deref().and_then(line_of) {
         Some((file, line)) => {
             json!({ "artifactLocation": { "uri": uri(file) }, "region": { "startLine": line } })

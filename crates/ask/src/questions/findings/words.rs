@@ -1,6 +1,6 @@
 //! The parts of a finding in words, the same on the screen, in Markdown and in SARIF.
 
-use stepscope_analyse::findings::{Confidence, Estimate, Figure, Finding, Severity};
+use stepscope_analyse::findings::{Confidence, Estimate, Finding, Metric, Severity};
 use stepscope_analyse::run::{Run, Unprofiled};
 
 use crate::print::{Role, units};
@@ -22,66 +22,138 @@ pub(crate) struct Whole {
     pub(crate) ns: i64,
     /// Whether it is a step.
     pub(crate) is_step: bool,
+    /// The step without the profiler, where steps were timed before the recording.
+    bare_ns: Option<i64>,
 }
 
 impl Whole {
-    pub(crate) fn of(run: &Run) -> Whole {
+    pub(crate) fn new(run: &Run) -> Whole {
+        // Without such steps there is nothing to replay for.
+        let bare = run.trace().meta().bare_steps.as_ref().map(|_| ());
         Whole {
             ns: run.whole_ns(),
             is_step: run.hot().is_none() || !run.steps().synthetic && run.step_ns() > 0,
+            bare_ns: bare.map(|()| run.unprofiled()).filter(|of| of.measured).map(|of| of.step_ns),
         }
     }
 }
 
-/// What a fix would save; none if nothing is known.
-pub(crate) fn saves(finding: &Finding, whole: Whole) -> Option<String> {
+/// A smaller share reads as 0.0%.
+const MIN_SHARE: f64 = 0.0005;
+
+/// What a fix saves of the step as it was recorded, of the step without the profiler, or of both: whatever says something.
+enum Saving {
+    Samples(f64),
+    Here(i64, f64),
+    Bare(i64, f64),
+    Both((i64, f64), (i64, f64)),
+}
+
+/// Where steps were timed without the profiler, what is saved of those is all that matters; where nothing is saved of the
+/// recorded step, too.
+fn saving(finding: &Finding, whole: Whole) -> Option<Saving> {
     let share = finding.saves_share?;
-    let Some(ns) = finding.saves_ns else {
-        return Some(format!("saves at most {} of the samples", units::percent(share)));
-    };
+    let Some(ns) = finding.saves_ns else { return Some(Saving::Samples(share)) };
+    let here = Some((ns, share)).filter(|_| share >= MIN_SHARE);
+    let bare = finding.saves_unprofiled_ns.zip(finding.saves_unprofiled_share).filter(|of| of.1 >= MIN_SHARE);
+    Some(match (here, bare) {
+        (None, None) => return None,
+        (_, Some((ns, share))) if whole.bare_ns.is_some() => Saving::Bare(ns, share),
+        (None, Some((ns, share))) => Saving::Bare(ns, share),
+        (Some((_, share)), Some(bare)) if (share - bare.1).abs() > 0.1 * share => {
+            Saving::Both((ns, share), bare)
+        }
+        (Some((ns, share)), _) => Saving::Here(ns, share),
+    })
+}
+
+/// What a fix would save, a sentence each for here and without the profiler; nothing if nothing is known.
+pub(crate) fn saves(finding: &Finding, whole: Whole) -> Vec<String> {
     let (verb, how) = match finding.estimate {
         Estimate::Replay => ("saves", ", from replay"),
         Estimate::Model => ("saves", ", from a hardware model"),
         Estimate::UpperBound => ("saves at most", ""),
         Estimate::None => ("saves", ""),
     };
-    Some(format!(
-        "{verb} {}{} ({} of {}){how}",
-        units::time(ns),
-        if whole.is_step { " per step" } else { "" },
-        units::percent(share),
-        units::time(whole.ns),
-    ))
+    let each = if whole.is_step { " per step" } else { "" };
+    let here = |(ns, share): (i64, f64)| {
+        format!(
+            "{verb} {}{each} ({} of {}){how}",
+            units::time(ns),
+            units::percent(share),
+            units::time(whole.ns)
+        )
+    };
+    let bare = |(ns, share): (i64, f64)| {
+        format!("about {} ({}) without the profiler", units::about(ns), units::percent(share))
+    };
+    match saving(finding, whole) {
+        None => Vec::new(),
+        Some(Saving::Samples(share)) => vec![format!("saves at most {} of the samples", units::percent(share))],
+        Some(Saving::Here(ns, share)) => vec![here((ns, share))],
+        Some(Saving::Both(recorded, unprofiled)) => vec![here(recorded), bare(unprofiled)],
+        Some(Saving::Bare(ns, share)) => {
+            let of = whole.bare_ns.map(|ns| format!(" of {}", units::time(ns))).unwrap_or_default();
+            let (ns, share) = (units::about(ns), units::percent(share));
+            vec![format!("{verb} about {ns}{each} ({share}{of} without the profiler){how}")]
+        }
+    }
+}
+
+/// How long a step takes here and without the profiler: `39.14 ms per step here, about 25 ms (23 to 28 ms) without the
+/// profiler`.
+pub(crate) fn step_text(run: &Run) -> String {
+    let here = units::time(run.step_ns());
+    let Unprofiled { step_ns, low_ns, high_ns, measured, .. } = *run.unprofiled();
+    let what = if run.steps().synthetic { "in total" } else { "per step" };
+    if measured {
+        return format!(
+            "{} {what}, measured without the profiler; {here} while recording",
+            units::time(step_ns)
+        );
+    }
+    // The cost of recording is known for PyTorch's profiler alone.
+    if run.trace().meta().framework.is_some() {
+        return format!("{here} {what} here; what the profiler adds to it is unknown");
+    }
+    if step_ns as f64 > 0.95 * run.step_ns() as f64 {
+        return format!("{here} {what}; by estimate, the profiler adds little");
+    }
+    let range = match units::about(low_ns) == units::about(high_ns) {
+        true => String::new(),
+        false => format!(" ({})", units::about_range(low_ns, high_ns)),
+    };
+    format!("{here} {what} here, about {}{range} without the profiler", units::about(step_ns))
 }
 
 /// How long the step takes without the profiler, where that is less; nothing if it is about the same.
 pub(super) fn without_profiler(step_ns: i64, unprofiled: Unprofiled) -> String {
     match unprofiled.step_ns as f64 <= 0.95 * step_ns as f64 {
+        true if unprofiled.measured => {
+            format!(", {} measured without the profiler", units::time(unprofiled.step_ns))
+        }
         true => format!(", about {} without the profiler", units::about(unprofiled.step_ns)),
         false => String::new(),
     }
 }
 
-/// What it would save without the profiler, where that is another share; none if nothing is known.
-pub(crate) fn saves_unprofiled(finding: &Finding) -> Option<String> {
-    let (recorded, unprofiled) = (finding.saves_share?, finding.saves_unprofiled_share?);
-    let differs = (recorded - unprofiled).abs() > 0.1 * recorded;
-    let ns = finding.saves_unprofiled_ns?;
-    differs.then(|| format!("about {} ({}) without the profiler", units::about(ns), units::percent(unprofiled)))
-}
-
-/// What it would save, here and without the profiler, in as few words as a list has room for.
-pub(crate) fn saves_short(finding: &Finding) -> Option<String> {
-    let share = finding.saves_share?;
-    let verb = if finding.estimate == Estimate::UpperBound { "saves at most" } else { "saves" };
-    let Some(ns) = finding.saves_ns else {
-        return Some(format!("{verb} {} of the samples", units::percent(share)));
-    };
-    let here = format!("{verb} {} ({})", units::time(ns), units::percent(share));
-    match saves_unprofiled(finding) {
-        Some(unprofiled) => Some(format!("{here} here, {unprofiled}")),
-        None => Some(here),
+/// What it would save, in as few words as a list has room for.
+pub(crate) fn saves_short(finding: &Finding, whole: Whole) -> Option<String> {
+    if finding.measured_text.is_some() {
+        return finding.measured_text.clone();
     }
+    let verb = if finding.estimate == Estimate::UpperBound { "saves at most" } else { "saves" };
+    let here = |ns, share| format!("{verb} {} ({})", units::time(ns), units::percent(share));
+    let bare =
+        |ns, share| format!("about {} ({}) without the profiler", units::about(ns), units::percent(share));
+    Some(match saving(finding, whole)? {
+        Saving::Samples(share) => format!("{verb} {} of the samples", units::percent(share)),
+        Saving::Here(ns, share) => here(ns, share),
+        Saving::Bare(ns, share) => format!("{verb} {}", bare(ns, share)),
+        Saving::Both((ns, share), unprofiled) => {
+            format!("{} here, {}", here(ns, share), bare(unprofiled.0, unprofiled.1))
+        }
+    })
 }
 
 /// The first line of a snippet that changes something.
@@ -100,18 +172,18 @@ pub(super) fn confidence(confidence: Confidence) -> &'static str {
 }
 
 /// A number with its unit.
-pub(super) fn metric(figure: &Figure) -> String {
+pub(super) fn metric(figure: &Metric) -> String {
     match figure {
-        Figure::Ns(ns) => units::time(*ns),
-        Figure::Share(share) => units::percent(*share),
-        Figure::Count(count) => units::count(*count),
-        Figure::Bytes(bytes) => units::bytes(*bytes),
-        Figure::BytesPerSecond(rate) => units::rate_bytes(*rate),
-        Figure::Number(number) => {
+        Metric::Ns(ns) => units::time(*ns),
+        Metric::Share(share) => units::percent(*share),
+        Metric::Count(count) => units::count(*count),
+        Metric::Bytes(bytes) => units::bytes(*bytes),
+        Metric::BytesPerSecond(rate) => units::rate_bytes(*rate),
+        Metric::Number(number) => {
             let text = format!("{number:.2}");
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         }
-        Figure::Text(text) => text.clone(),
+        Metric::Text(text) => text.clone(),
     }
 }
 
@@ -126,10 +198,10 @@ mod tests {
 
     #[test]
     fn metrics_have_units() {
-        assert_eq!(metric(&Figure::Ns(1_500)), "1.500 µs");
-        assert_eq!(metric(&Figure::Number(2.50)), "2.5");
-        assert_eq!(metric(&Figure::Number(100.0)), "100");
-        assert_eq!(metric(&Figure::Number(0.0)), "0");
+        assert_eq!(metric(&Metric::Ns(1_500)), "1.500 µs");
+        assert_eq!(metric(&Metric::Number(2.50)), "2.5");
+        assert_eq!(metric(&Metric::Number(100.0)), "100");
+        assert_eq!(metric(&Metric::Number(0.0)), "0");
         assert_eq!(first_sentence("Do this. Then that."), "Do this.");
         assert_eq!(first_sentence("Do 1.5 of it"), "Do 1.5 of it");
     }

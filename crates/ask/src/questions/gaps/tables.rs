@@ -1,6 +1,6 @@
 //! The four tables of the gaps.
 
-use stepscope_analyse::causes::gaps::{CulpritRow, GapKindRow, GapRow, StreamRow};
+use stepscope_analyse::causes::gaps::{CulpritRow, GapKindRow, GapRow, StreamGapsRow};
 use stepscope_analyse::causes::idle::GapKind;
 
 use super::super::account::{role, without_idle};
@@ -10,7 +10,7 @@ use super::NONE;
 use super::QUESTION;
 use crate::answer::Part;
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
-use crate::rows::Arranged;
+use crate::rows::RowSelection;
 
 /// A kind in words.
 pub(super) fn kind_label(kind: GapKind) -> &'static str {
@@ -47,7 +47,7 @@ fn kind_role(kind: GapKind) -> Role {
     }
 }
 
-pub(super) fn kinds(rows: Arranged<GapKindRow>, words: String) -> Part {
+pub(super) fn kinds(rows: RowSelection<GapKindRow>, words: String) -> Part {
     let words = if rows.all == 0 { String::new() } else { words };
     rows.into_part("kinds", NONE, move |rows| kinds_table(rows, &words))
 }
@@ -67,7 +67,7 @@ fn kinds_table(rows: &[GapKindRow], words: &str) -> Table {
         .title("Gaps", words)
 }
 
-pub(super) fn culprits(rows: Arranged<CulpritRow>, full: bool) -> Part {
+pub(super) fn culprits(rows: RowSelection<CulpritRow>, full: bool) -> Part {
     rows.into_part("culprits", NONE, move |rows| culprits_table(rows, full))
 }
 
@@ -87,7 +87,7 @@ fn culprits_table(rows: &[CulpritRow], full: bool) -> Table {
         .title("What makes the device idle", "what the host was doing while the device had no work")
 }
 
-pub(super) fn longest(rows: Arranged<GapRow>, full: bool) -> Part {
+pub(super) fn longest(rows: RowSelection<GapRow>, full: bool) -> Part {
     rows.into_part("gaps", NONE, move |rows| longest_table(rows, full))
 }
 
@@ -125,11 +125,11 @@ fn work_name(name: &str, full: bool) -> String {
     }
 }
 
-pub(super) fn streams(rows: Arranged<StreamRow>, of_some_steps: bool) -> Part {
+pub(super) fn streams(rows: RowSelection<StreamGapsRow>, of_some_steps: bool) -> Part {
     rows.into_part("streams", NONE, move |rows| streams_table(rows, of_some_steps))
 }
 
-fn streams_table(rows: &[StreamRow], of_some_steps: bool) -> Table {
+fn streams_table(rows: &[StreamGapsRow], of_some_steps: bool) -> Table {
     let mut table = Columns::of(rows)
         .defined_by(QUESTION.definitions)
         .add(Column::text("Stream").keep(), |r| Cell::text(gpu_name(r.stream)))

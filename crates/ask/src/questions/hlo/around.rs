@@ -17,11 +17,11 @@ use crate::form::{Member, fact, rows};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, units};
 
 /// Neighbors of the instruction itself on each side.
-const NEAR: usize = 12;
+const MAX_NEIGHBORS: usize = 12;
 /// Neighbors of all those together on each side.
-const FAR: usize = 16;
+const MAX_FAR_NEIGHBORS: usize = 16;
 /// Fused instructions that are listed.
-const INSIDE: usize = 200;
+const MAX_FUSED: usize = 200;
 
 pub(super) const DEFINITIONS: &[Definition] = &[
     Definition {
@@ -167,10 +167,10 @@ pub(super) fn answer(
                 name: node.name.to_owned(),
                 opcode: node.opcode.to_owned(),
                 hop,
-                shape: node.shape.to_owned(),
-                op_path: text(node.op_path),
-                file: text(node.file),
-                line: Some(node.line).filter(|&line| line > 0),
+                shape: node.shape.text(),
+                op_path: text(node.op_path()),
+                file: node.source.map(|source| source.file.to_owned()),
+                line: node.source.map(|source| source.line),
                 category: row.and_then(|row| row.category),
                 self_ns: row.map(|row| row.self_ns),
                 calls: row.map(|row| row.calls),
@@ -206,7 +206,7 @@ pub(super) fn answer(
 }
 
 fn unknown(trace: &Trace, name: &str) -> Problem {
-    let names = trace.programs().iter().flat_map(|p| p.instructions.iter().map(|i| i.name.as_str()));
+    let names = trace.programs().iter().flat_map(Program::instructions).map(|i| i.name);
     let near = nearest(name, names.take(100_000), 3);
     let hint = match near.is_empty() {
         true => "`stepscope hlo` lists the instructions that ran".to_owned(),
@@ -227,7 +227,7 @@ const MAX_PASSED: usize = 8;
 /// Whose results an instruction takes, each once; what only passes a result on is looked through.
 fn taken(graph: &ProgramGraph, at: u32) -> Vec<u32> {
     let mut found = Vec::new();
-    for &operand in graph.operands(at).iter().take(10 * NEAR) {
+    for &operand in graph.operands(at).iter().take(10 * MAX_NEIGHBORS) {
         let mut operand = operand;
         for _ in 0..MAX_PASSED {
             match (passes_on(graph, operand), graph.operands(operand)) {
@@ -247,12 +247,12 @@ fn takers(graph: &ProgramGraph, at: u32) -> Vec<u32> {
     let mut found = Vec::new();
     let mut waiting: Vec<(u32, usize)> = vec![(at, 0)];
     while let Some((at, passed)) = waiting.pop() {
-        for &user in graph.users(at).iter().take(10 * NEAR) {
+        for &user in graph.users(at).iter().take(10 * MAX_NEIGHBORS) {
             if passes_on(graph, user) && passed < MAX_PASSED && !graph.users(user).is_empty() {
-                if waiting.len() < 10 * NEAR {
+                if waiting.len() < 10 * MAX_NEIGHBORS {
                     waiting.push((user, passed + 1));
                 }
-            } else if !found.contains(&user) && found.len() < 10 * NEAR {
+            } else if !found.contains(&user) && found.len() < 10 * MAX_NEIGHBORS {
                 found.push(user);
             }
         }
@@ -267,7 +267,7 @@ fn neighborhood(graph: &ProgramGraph, focus: u32) -> (Vec<(u32, i32)>, Vec<Neigh
     let mut places = vec![(focus, 0)];
     for (side, next) in [(-1, taken as Next), (1, takers as Next)] {
         let mut ring = vec![focus];
-        for (hop, most) in [(1, NEAR), (2, FAR)] {
+        for (hop, most) in [(1, MAX_NEIGHBORS), (2, MAX_FAR_NEIGHBORS)] {
             let mut found = Vec::new();
             for &at in &ring {
                 for near in next(graph, at) {
@@ -295,19 +295,19 @@ fn neighborhood(graph: &ProgramGraph, focus: u32) -> (Vec<(u32, i32)>, Vec<Neigh
 fn inside(graph: &ProgramGraph, focus: u32) -> Vec<FusedRow> {
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let fused = graph.calls(focus).iter().filter(|&&computation| graph.is_fused(computation));
-    let nodes = fused.flat_map(|&computation| graph.nodes_of(computation)).take(INSIDE);
+    let nodes = fused.flat_map(|&computation| graph.nodes_of(computation)).take(MAX_FUSED);
     nodes
         .filter_map(|at| {
             let node = graph.node(at)?;
-            let operands = graph.operands(at).iter().take(NEAR);
+            let operands = graph.operands(at).iter().take(MAX_NEIGHBORS);
             Some(FusedRow {
                 name: node.name.to_owned(),
                 opcode: node.opcode.to_owned(),
-                shape: node.shape.to_owned(),
+                shape: node.shape.text(),
                 operands: operands.filter_map(|&at| Some(graph.node(at)?.name.to_owned())).collect(),
-                op_path: text(node.op_path),
-                file: text(node.file),
-                line: Some(node.line).filter(|&line| line > 0),
+                op_path: text(node.op_path()),
+                file: node.source.map(|source| source.file.to_owned()),
+                line: node.source.map(|source| source.line),
             })
         })
         .collect()
@@ -367,8 +367,8 @@ fn inside_table(rows: &[FusedRow]) -> Table {
         .add(Column::text("Line").priority(110), |r| place(r.file.as_deref(), r.line))
         .table()
         .title("Fused into it", "runs as one; none of these has a time of its own");
-    if rows.len() == INSIDE {
-        table.note(format!("only the first {INSIDE}"));
+    if rows.len() == MAX_FUSED {
+        table.note(format!("only the first {MAX_FUSED}"));
     }
     table
 }

@@ -8,19 +8,17 @@ use super::{QUESTION, SourceLine, amount_title, share_title};
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis};
 
 /// Lines of one function that are shown at most: source files may be anything.
-const MOST_LINES: u32 = 2_000;
+const MAX_LINES: u32 = 2_000;
 /// A function with more lines is shown in parts, where lines were sampled and not counted: …
-const LONG: u32 = 60;
+const MAX_WHOLE_LINES: u32 = 60;
 /// … those that have rows, and so many around them. A module is always shown so.
-const NEAR: u32 = 3;
+const CONTEXT_LINES: u32 = 3;
 const MODULE: &str = "<module>";
 /// Stands for lines that are left out.
-const ELIDED: u32 = 0;
+const ELIDED_LINE: u32 = 0;
 /// A line with this share of its function is hot, and one with that warm.
-const HOT: f64 = 0.20;
-const WARM: f64 = 0.05;
-
-/// A function.
+const HOT_SHARE: f64 = 0.20;
+const WARM_SHARE: f64 = 0.05;
 pub(super) struct Block {
     function: String,
     place: String,
@@ -71,14 +69,14 @@ fn with_source(rows: &[LineRow], source: Option<&[String]>) -> Vec<(u32, Option<
     let last = rows.iter().map(|row| row.line).max().unwrap_or(first);
     let end = end_of_function(source, first).max(last);
     let begin = rows.iter().map(|row| row.line).min().unwrap_or(first).min(first);
-    if end.saturating_sub(begin) > MOST_LINES || end as usize > source.len() {
+    if end.saturating_sub(begin) > MAX_LINES || end as usize > source.len() {
         return rows.iter().map(alone).collect();
     }
     let row = |line| rows.iter().find(|row| row.line == line).cloned();
     // Of a long function or a whole module, only what is near a line with a row: the rest may be a thousand lines.
     let is_counted = rows.iter().any(|row| row.hits.is_some());
-    let is_long = end - begin > LONG && !is_counted || rows.iter().any(|row| row.function == MODULE);
-    let is_near = |line: u32| rows.iter().any(|row| row.line.abs_diff(line) <= NEAR);
+    let is_long = end - begin > MAX_WHOLE_LINES && !is_counted || rows.iter().any(|row| row.function == MODULE);
+    let is_near = |line: u32| rows.iter().any(|row| row.line.abs_diff(line) <= CONTEXT_LINES);
     let mut shown = Vec::new();
     let mut skipped = false;
     for line in begin..=end {
@@ -87,7 +85,7 @@ fn with_source(rows: &[LineRow], source: Option<&[String]>) -> Vec<(u32, Option<
             continue;
         }
         if std::mem::take(&mut skipped) && !shown.is_empty() {
-            shown.push((ELIDED, None, Some("…".to_owned())));
+            shown.push((ELIDED_LINE, None, Some("…".to_owned())));
         }
         shown.push((line, row(line), text(line)));
     }
@@ -102,7 +100,7 @@ fn end_of_function(source: &[String], start: u32) -> u32 {
     let base = indent(head);
     let mut last = start;
     let mut in_head = true;
-    for (at, text) in source.iter().enumerate().skip(from).take(MOST_LINES as usize + 1) {
+    for (at, text) in source.iter().enumerate().skip(from).take(MAX_LINES as usize + 1) {
         if text.trim().is_empty() {
             continue;
         }
@@ -127,8 +125,8 @@ impl Block {
     pub(super) fn table(&self, unit: AmountUnit) -> Table {
         let hits = self.lines.iter().any(|(_, row, _)| row.as_ref().is_some_and(|row| row.hits.is_some()));
         let role = |share: f64| match share {
-            share if share >= HOT => Role::Bad,
-            share if share >= WARM => Role::Warn,
+            share if share >= HOT_SHARE => Role::Bad,
+            share if share >= WARM_SHARE => Role::Warn,
             _ => Role::Dim,
         };
         let lines = self.lines.iter().map(|(line, row, text)| (*line, row.as_ref(), text.as_deref()));
@@ -137,7 +135,7 @@ impl Block {
         Columns::of(lines)
             .defined_by(QUESTION.definitions)
             .add(Column::number("Line").keep(), |(line, ..)| {
-                Cell::text(if line == ELIDED { String::new() } else { line.to_string() }).role(Role::Dim)
+                Cell::text(if line == ELIDED_LINE { String::new() } else { line.to_string() }).role(Role::Dim)
             })
             .metric_if(hits, "hits", KEEP, |(_, row, _)| {
                 row.map_or_else(Cell::default, |row| Cell::maybe(row.hits, Cell::count))

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use stepscope_analyse::memory::across::{AcrossRow, Seen, across};
+use stepscope_analyse::memory::across_snapshots::{AcrossRow, AnalyzedSnapshot, across};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
-use super::super::TOP;
+use super::super::DEFAULT_TOP;
 use super::QUESTION;
 use super::of_snapshot::name;
 use crate::answer::Answer;
@@ -15,7 +15,7 @@ use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 /// Growth below this is not listed.
-const LEAST: u64 = 1 << 20;
+const MIN_GROWTH_BYTES: u64 = 1 << 20;
 const NONE: &str = "no line holds 1 MiB more from snapshot to snapshot";
 
 pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
@@ -30,7 +30,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         "several snapshots",
         "leave the option out",
     )?;
-    let seen: Option<Vec<Seen<'_>>> = runs
+    let seen: Option<Vec<AnalyzedSnapshot<'_>>> = runs
         .iter()
         .map(|run| run.snapshot().map(|(snapshot, histories)| (snapshot, &histories[..], run.places())))
         .collect();
@@ -38,12 +38,12 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         let hint = "name files that torch.cuda.memory._dump_snapshot() wrote, oldest first";
         return Err(Problem::new("only memory snapshots can be compared for leaks", hint));
     };
-    let rows: Vec<AcrossRow> = across(&seen, LEAST)
+    let rows: Vec<AcrossRow> = across(&seen, MIN_GROWTH_BYTES)
         .into_iter()
         .filter(|row| ask.device.is_none_or(|device| device == row.device))
         .collect();
     let words = format!("what is held at the end of {} snapshots, more in each", runs.len());
-    let rows = arrange(rows, &ask.rows, Some("grown_bytes_across"), TOP, |row: &AcrossRow| &row.name)?;
+    let rows = arrange(rows, &ask.rows, Some("grown_bytes_across"), DEFAULT_TOP, |row: &AcrossRow| &row.name)?;
     let part = rows.into_part("across", NONE, move |rows| table(rows).title("What grows", &words));
     Ok(Answer::new(vec![part]))
 }

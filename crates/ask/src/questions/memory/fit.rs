@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_analyse::memory::capacity::{batch, usable};
 use stepscope_analyse::memory::categories::Categories;
-use stepscope_analyse::memory::fit::{Line, RunRow};
-use stepscope_analyse::memory::history::History;
-use stepscope_analyse::memory::lowered::{Change, lowered};
-use stepscope_analyse::memory::surroundings::{batch, usable};
+use stepscope_analyse::memory::fit::{FittedLine, RunRow};
+use stepscope_analyse::memory::history::{History, largest};
+use stepscope_analyse::memory::peak_without::{MemorySaving, peak_without};
 use stepscope_analyse::memory::{self, Options};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
@@ -23,7 +23,7 @@ use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units, wrap};
 /// Sizes of devices, where nothing says how much there is.
 const COMMON_GIB: [u64; 10] = [8, 16, 24, 40, 48, 80, 96, 141, 192, 288];
 /// How many of them, from the first that the runs would fit in.
-const SIZES: usize = 4;
+const MAX_SIZES: usize = 4;
 
 /// A peak as a fixed part and one per sample.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -74,7 +74,7 @@ struct ChangeRow {
 }
 
 /// What is needed of a run.
-struct Seen<'a> {
+struct FitRun<'a> {
     row: RunRow,
     limit: Option<u64>,
     snapshot: Option<(&'a Snapshot, &'a History)>,
@@ -101,7 +101,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         ));
     }
     let batches = batches(ask, runs)?;
-    let mut seen: Vec<Seen<'_>> = Vec::new();
+    let mut seen: Vec<FitRun<'_>> = Vec::new();
     for (run, batch) in runs.iter().zip(batches) {
         seen.push(look(ask, run, batch)?);
     }
@@ -127,7 +127,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     };
     let two = reserved.points() == 2;
     let text = in_words(&seen, &reserved, fits.first());
-    let of = |of, line: &Line| FitRow {
+    let of = |of, line: &FittedLine| FitRow {
         of,
         fixed_bytes: line.fixed.round() as i64,
         bytes_per_sample: line.each.round() as i64,
@@ -163,25 +163,25 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 }
 
 /// What the allocator needed; where a file does not say, what the program did.
-fn needed(run: &Seen<'_>) -> u64 {
+fn needed(run: &FitRun<'_>) -> u64 {
     run.row.peak_reserved_bytes.unwrap_or(run.row.peak_allocated_bytes)
 }
 
-fn line(seen: &[Seen<'_>], of: impl Fn(&Seen<'_>) -> u64) -> Result<Line, Problem> {
+fn line(seen: &[FitRun<'_>], of: impl Fn(&FitRun<'_>) -> u64) -> Result<FittedLine, Problem> {
     let points: Vec<(f64, f64)> = seen.iter().map(|run| (run.row.batch as f64, of(run) as f64)).collect();
-    Line::rising(&points).ok_or_else(|| {
+    FittedLine::rising(&points).ok_or_else(|| {
         let hint = "record the program with another batch, or name the batches: --batch 16,64";
         Problem::new("all of these runs have the same batch", hint)
     })
 }
 
-fn look<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<Seen<'a>, Problem> {
+fn look<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<FitRun<'a>, Problem> {
     let path = run.trace().meta().source.path.clone();
     let wanted = |device: i64| device >= 0 && ask.device.is_none_or(|asked| asked == device);
     let none = || Problem::new(format!("there is no GPU memory in this file: {path}"), super::SNAPSHOTS_ONLY);
     if let Some((snapshot, histories)) = run.snapshot() {
         let of_devices = histories.iter().filter(|history| wanted(history.device));
-        let most = of_devices.max_by_key(|history| history.peak.allocated).ok_or_else(none)?;
+        let most = largest(of_devices).ok_or_else(none)?;
         let row = RunRow {
             run: path,
             batch,
@@ -189,9 +189,9 @@ fn look<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<Seen<'a>, Proble
             peak_reserved_bytes: Some(most.peak.reserved),
             off_bytes: 0,
         };
-        return Ok(Seen { row, limit: usable(snapshot, most), snapshot: Some((snapshot, most)) });
+        return Ok(FitRun { row, limit: usable(snapshot, most), snapshot: Some((snapshot, most)) });
     }
-    let report = memory::analyse(run.trace(), &Options { curve_points: 2, ..Options::default() });
+    let report = memory::analyze(run.trace(), &Options { curve_points: 2, ..Options::default() });
     let on_devices = report.devices.iter().filter(|device| device.device_id.is_some_and(wanted));
     let most = on_devices.max_by_key(|device| device.peak_allocated_bytes).ok_or_else(none)?;
     let size = |bytes: i64| u64::try_from(bytes).unwrap_or(0);
@@ -203,7 +203,7 @@ fn look<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<Seen<'a>, Proble
         peak_reserved_bytes: most.peak_reserved_bytes.map(size),
         off_bytes: 0,
     };
-    Ok(Seen { row, limit: described.and_then(|d| d.total_memory_bytes).map(size), snapshot: None })
+    Ok(FitRun { row, limit: described.and_then(|d| d.total_memory_bytes).map(size), snapshot: None })
 }
 
 /// The batch of each run: as given, as recorded.
@@ -239,47 +239,47 @@ fn batches(ask: &Ask, runs: &[Arc<Run>]) -> Result<Vec<u64>, Problem> {
 }
 
 /// The limits to look at, and whether they are known.
-fn limits(ask: &Ask, seen: &[Seen<'_>]) -> Vec<(u64, bool)> {
+fn limits(ask: &Ask, seen: &[FitRun<'_>]) -> Vec<(u64, bool)> {
     // The run that was left most shows what the process can have.
     match ask.capacity.or_else(|| seen.iter().filter_map(|run| run.limit).max()) {
         Some(limit) => vec![(limit, true)],
         None => {
             let least = seen.iter().map(needed).min().unwrap_or(0);
             let sizes = COMMON_GIB.iter().map(|gib| gib << 30).filter(|size| *size > least);
-            sizes.take(SIZES).map(|size| (size, false)).collect()
+            sizes.take(MAX_SIZES).map(|size| (size, false)).collect()
         }
     }
 }
 
-const CHANGES: [(Change, &str, &str); 3] = [
+const CHANGES: [(MemorySaving, &str, &str); 3] = [
     (
-        Change::Recompute,
+        MemorySaving::Recompute,
         "recompute activations",
         "activations of blocks that are alike are kept for one block at a time, and one input per block; costs about another \
          forward pass",
     ),
     (
-        Change::HalfActivations,
+        MemorySaving::HalfActivations,
         "activations in bfloat16",
         "activations take half; nothing if they have 16 bits already, which a snapshot does not say",
     ),
     (
-        Change::SmallStates,
+        MemorySaving::SmallStates,
         "8-bit optimizer state",
         "the optimizer's state takes a quarter of what it does with 32 bits per value",
     ),
 ];
 
-fn changes(seen: &[Seen<'_>], limit: u64) -> Vec<ChangeRow> {
+fn changes(seen: &[FitRun<'_>], limit: u64) -> Vec<ChangeRow> {
     let categories: Vec<Option<Categories<'_>>> = seen
         .iter()
         .map(|run| run.snapshot.map(|(snapshot, history)| Categories::new(snapshot, history)))
         .collect();
-    let peak = |at: usize, change: Change| -> Option<u64> {
+    let peak = |at: usize, change: MemorySaving| -> Option<u64> {
         let (_, history) = seen[at].snapshot?;
-        Some(lowered(history, categories[at].as_ref()?, change)?.peak)
+        Some(peak_without(history, categories[at].as_ref()?, change)?.peak)
     };
-    let row = |&(change, name, arithmetic): &(Change, &'static str, &'static str)| {
+    let row = |&(change, name, arithmetic): &(MemorySaving, &'static str, &'static str)| {
         let mut points = Vec::new();
         let mut saved_bytes = 0;
         for (at, run) in seen.iter().enumerate() {
@@ -287,7 +287,7 @@ fn changes(seen: &[Seen<'_>], limit: u64) -> Vec<ChangeRow> {
             saved_bytes = run.row.peak_allocated_bytes.saturating_sub(peak(at, change)?);
             points.push((run.row.batch as f64, needed(run).saturating_sub(saved_bytes) as f64));
         }
-        let line = Line::rising(&points)?;
+        let line = FittedLine::rising(&points)?;
         (saved_bytes > 0).then(|| ChangeRow {
             change: name,
             saved_bytes,
@@ -305,7 +305,7 @@ fn size(bytes: u64) -> String {
     units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
-fn in_words(seen: &[Seen<'_>], reserved: &Line, fits: Option<&LargestRow>) -> String {
+fn in_words(seen: &[FitRun<'_>], reserved: &FittedLine, fits: Option<&LargestRow>) -> String {
     let largest = &seen[seen.len() - 1].row;
     let per = units::bytes(reserved.each.round() as i64);
     let fixed = units::bytes(reserved.fixed.round() as i64);

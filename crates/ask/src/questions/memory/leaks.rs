@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::memory::beats::Beat;
 use stepscope_analyse::memory::history::History;
+use stepscope_analyse::memory::iterations::IterationMark;
 use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, MIN_GROWTH_BYTES, leaks};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::GrowthRule;
@@ -13,19 +13,19 @@ use stepscope_analyse::tables::heap::{HeapLineRow, heap};
 use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
-use super::super::TOP;
+use super::super::DEFAULT_TOP;
 use super::QUESTION;
 use super::of_profile::{end_words, lines_table};
 use super::of_snapshot::{chosen, name, profile};
 use crate::answer::{Answer, Part};
 use crate::ask::Ask;
 use crate::form::{Member, fact, rows};
-use crate::options::RowsAsked;
+use crate::options::RowOptions;
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units};
 use crate::rows::arrange;
 
 /// Lines that were left, when they are not what was asked for.
-const LEFT: usize = 10;
+const MAX_LEFT_LINES: usize = 10;
 const NONE: &str = "nothing grows from iteration to iteration by 1 MiB or more";
 const TOO_FEW: &str = "no verdict: growth shows only over several iterations";
 /// Options that are about something else.
@@ -49,9 +49,9 @@ struct LookedAtRow {
 fn looked_at(found: &Leaks) -> LookedAtRow {
     LookedAtRow {
         device: found.device,
-        iterations: (found.per() == "iteration").then_some(found.beats as u64),
+        iterations: (found.per() == "iteration").then_some(found.iterations as u64),
         iteration_ns: found.seconds.map(|seconds| (seconds * 1e9) as i64),
-        enough: found.beat.is_some() && found.enough(),
+        enough: found.mark.is_some() && found.enough(),
         told: words(found),
     }
 }
@@ -89,15 +89,16 @@ pub(super) fn answer(
     let full: Vec<FullRow> = found.iter().flat_map(Leaks::full).collect();
     let looked: Vec<LookedAtRow> = found.iter().map(looked_at).collect();
     let looked = Part::new("looked_at", looked, |_| Table::default()).shown(false);
-    let enough = found.iter().any(|device| device.beat.is_some() && device.enough());
+    let enough = found.iter().any(|device| device.mark.is_some() && device.enough());
     let total = found.iter().fold(0i64, |sum, device| sum.saturating_add(device.total()));
-    let busiest = found.iter().max_by_key(|device| device.beats);
-    let iterations = busiest.filter(|device| device.per() == "iteration").map(|device| device.beats as u64);
+    let busiest = found.iter().max_by_key(|device| device.iterations);
+    let iterations =
+        busiest.filter(|device| device.per() == "iteration").map(|device| device.iterations as u64);
     let iteration_ns = busiest.and_then(|device| device.seconds).map(|seconds| (seconds * 1e9) as i64);
     let rows: Vec<LeakRow> = found.into_iter().flat_map(|device| device.rows).collect();
     let frames = ask.frames;
     let by_stack = by == Grouping::Stack;
-    let rows = arrange(rows, &ask.rows, Some("growth_bytes_each"), TOP, |row: &LeakRow| &row.function)?;
+    let rows = arrange(rows, &ask.rows, Some("growth_bytes_each"), DEFAULT_TOP, |row: &LeakRow| &row.function)?;
     let main = rows.into_part("leaks", if enough { NONE } else { TOO_FEW }, move |rows| {
         leaks_table(rows, by_stack.then_some(frames)).title("What grows", &words)
     });
@@ -105,7 +106,8 @@ pub(super) fn answer(
     let full = if full.is_empty() { full.shown(false) } else { full };
     let report = heap(&profile(ask, run, snapshot, histories).unwrap_or_default());
     let left = report.lines.iter().filter(|row| row.live_bytes > 0).cloned().collect();
-    let left = arrange(left, &RowsAsked::default(), Some("live_bytes"), LEFT, |row: &_| &row.function)?;
+    let left =
+        arrange(left, &RowOptions::default(), Some("live_bytes"), MAX_LEFT_LINES, |row: &_| &row.function)?;
     let end = match chosen(ask, histories).filter(|_| histories.len() > 1) {
         Some(history) => format!("{}: {}", name(history.device), end_words(&report)),
         None => end_words(&report),
@@ -124,17 +126,19 @@ pub(super) fn answer(
 fn words(found: &Leaks) -> String {
     let device = name(found.device);
     let each = found.seconds.map(|s| format!(" of {}", units::time((s * 1e9) as i64))).unwrap_or_default();
-    let beats = units::count(found.beats as u64);
-    match &found.beat {
+    let iterations = units::count(found.iterations as u64);
+    match &found.mark {
         None => format!("{device}: nothing in the history repeats often enough to compare"),
         Some(_) if !found.enough() => {
-            format!("{device}: {beats} iterations are too few to tell; record ten or more")
+            format!("{device}: {iterations} iterations are too few to tell; record ten or more")
         }
-        Some(Beat::Range(range)) => format!("{device}: {beats} iterations{each}, from ranges named {range}"),
-        Some(Beat::Allocations) => {
-            format!("{device}: {beats} iterations{each}, guessed from allocations that come back")
+        Some(IterationMark::Range(range)) => {
+            format!("{device}: {iterations} iterations{each}, from ranges named {range}")
         }
-        Some(Beat::Time) => {
+        Some(IterationMark::Allocations) => {
+            format!("{device}: {iterations} iterations{each}, guessed from allocations that come back")
+        }
+        Some(IterationMark::Time) => {
             format!("{device}: no iterations seen, so per second, and only what is never freed")
         }
     }

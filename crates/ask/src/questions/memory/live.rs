@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use stepscope_analyse::memory::history::History;
+use stepscope_analyse::memory::history::{History, largest};
 use stepscope_analyse::memory::live_at::{By, LiveRow, Moment, live_at};
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 use stepscope_model::{Ns, Snapshot};
 
-use super::super::TOP;
+use super::super::DEFAULT_TOP;
 use super::QUESTION;
 use super::of_snapshot::name;
 use crate::answer::{Answer, Part};
@@ -57,8 +57,7 @@ pub(super) fn answer(
     };
     let of_device: Vec<&History> =
         histories.iter().filter(|history| ask.device.is_none_or(|asked| asked == history.device)).collect();
-    let most = of_device.iter().max_by_key(|history| history.peak.allocated);
-    let at = most.and_then(|history| moment.at(history));
+    let at = largest(of_device.iter().copied()).and_then(|history| moment.at(history));
     let when = match moment {
         Moment::Peak => "at the peak".to_owned(),
         Moment::End => "at the end".to_owned(),
@@ -68,7 +67,7 @@ pub(super) fn answer(
         of_device.iter().flat_map(|history| live_at(snapshot, history, run.places(), moment, by)).collect();
     let several = of_device.len() > 1;
     let words = format!("{when}, {about}");
-    let rows = arrange(rows, &ask.rows, Some("live_bytes_then"), TOP, |row: &LiveRow| &row.name)?;
+    let rows = arrange(rows, &ask.rows, Some("live_bytes_then"), DEFAULT_TOP, |row: &LiveRow| &row.name)?;
     let part = rows.into_part("live", NONE, move |rows| {
         live_table(rows, heading, several).title("What was in use", &words)
     });

@@ -4,7 +4,7 @@ use stepscope_analyse::tables::heap::{HeapLineRow, HeapReport, HeapStackRow, hea
 use stepscope_ground::Problem;
 use stepscope_model::Profile;
 
-use super::super::TOP;
+use super::super::DEFAULT_TOP;
 use super::QUESTION;
 use super::line_by_line;
 use crate::answer::{Answer, Draw, Part};
@@ -46,7 +46,7 @@ pub(super) fn answer(ask: &Ask, profile: Option<&Profile>, device: Option<String
             ask.refuse(&["leaks"], "--by stack", "use --sort live_bytes")?;
             let rows = heap_stacks(profile, ask.frames);
             let words = of(peak_words(&report));
-            let rows = arrange(rows, &ask.rows, Some("peak_bytes"), TOP, |row| {
+            let rows = arrange(rows, &ask.rows, Some("peak_bytes"), DEFAULT_TOP, |row| {
                 row.stack.first().map(String::as_str).unwrap_or_default()
             })?;
             rows.into_part("heap_stacks", NONE, move |rows| stacks_table(rows).title("Memory by stack", &words))
@@ -66,7 +66,7 @@ pub(super) fn answer(ask: &Ask, profile: Option<&Profile>, device: Option<String
             if leaks {
                 lines.retain(|row| row.live_bytes > 0);
             }
-            let rows = arrange(lines, &ask.rows, Some(sort), TOP, |row| &row.function)?;
+            let rows = arrange(lines, &ask.rows, Some(sort), DEFAULT_TOP, |row| &row.function)?;
             rows.into_part("heap_lines", NONE, move |rows| lines_table(rows, leaks).title(title, &words))
         }
     };

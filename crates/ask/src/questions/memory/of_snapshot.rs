@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::memory::history::{FailedAllocation, History, Obstacle};
-use stepscope_analyse::memory::of_snapshot;
+use stepscope_analyse::memory::heap_profile;
+use stepscope_analyse::memory::history::{FailedAllocation, History, Obstacle, largest};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_ground::Problem;
@@ -218,7 +218,7 @@ pub(super) fn known_device(ask: &Ask, histories: &[History]) -> Result<(), Probl
 pub(super) fn chosen<'a>(ask: &Ask, histories: &'a [History]) -> Option<&'a History> {
     match ask.device {
         Some(asked) => histories.iter().find(|history| history.device == asked),
-        None => histories.iter().max_by_key(|history| history.peak.allocated),
+        None => largest(histories),
     }
 }
 
@@ -230,7 +230,7 @@ pub(super) fn profile<'r>(
     histories: &[History],
 ) -> Option<Cow<'r, Profile>> {
     match ask.device.and_then(|_| chosen(ask, histories)) {
-        Some(history) => Some(Cow::Owned(of_snapshot::profile(snapshot, history, run.places()))),
+        Some(history) => Some(Cow::Owned(heap_profile::profile(snapshot, history, run.places()))),
         None => run.profile().map(Cow::Borrowed),
     }
 }

@@ -43,9 +43,9 @@ pub(super) const DEFINITIONS: &[Definition] = &[
 ];
 
 /// Lines to name for each request.
-const HOLDERS: usize = 5;
+const MAX_HOLDERS: usize = 5;
 /// Requests to explain, the last ones: programs may catch the error and try again.
-const MOST: usize = 5;
+const MAX_REQUESTS: usize = 5;
 
 /// One refused request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
@@ -104,10 +104,10 @@ pub(super) fn answer(
     let all: Vec<(usize, OutOfMemory)> = histories
         .iter()
         .filter(|history| ask.device.is_none_or(|asked| asked == history.device))
-        .flat_map(|history| out_of_memory(snapshot, history, run.places(), HOLDERS).into_iter().enumerate())
+        .flat_map(|history| out_of_memory(snapshot, history, run.places(), MAX_HOLDERS).into_iter().enumerate())
         .collect();
     let count = all.len();
-    let shown = &all[count.saturating_sub(MOST)..];
+    let shown = &all[count.saturating_sub(MAX_REQUESTS)..];
     let rows: Vec<OomRow> = shown.iter().map(|(number, oom)| row(*number, oom)).collect();
     let holders: Vec<HolderRow> = shown.iter().flat_map(|(_, oom)| oom.holders.clone()).collect();
     let words: Vec<String> = shown.iter().map(|(_, oom)| in_words(oom)).collect();
@@ -117,7 +117,7 @@ pub(super) fn answer(
         held = held.shown(false);
     }
     let mut answer = Answer::new(vec![requests, held]).main("out_of_memory");
-    let left_out = count.saturating_sub(MOST);
+    let left_out = count.saturating_sub(MAX_REQUESTS);
     answer.above = Some(Box::new(move |out, screen| {
         let about = match count {
             0 => "no request was refused in this history".to_owned(),
@@ -168,12 +168,14 @@ fn row(number: usize, oom: &OutOfMemory) -> OomRow {
 fn in_words(oom: &OutOfMemory) -> String {
     let size = |bytes: u64| units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
     let refusal = &oom.refusal;
-    let who = if oom.line.line > 0 { format!(" by {}", oom.line.place()) } else { String::new() };
+    let request = match oom.line.line > 0 {
+        true => format!("{} requested {}", oom.line.place(), size(refusal.bytes)),
+        false => format!("{} was requested", size(refusal.bytes)),
+    };
     let mut text = format!(
-        "{}: {} was asked for{who}. The program held {}, the allocator {}; {} of that \
+        "{}: {request}. The program held {}, the allocator {}; {} of that \
          was free, at most {} in one piece. ",
         name(oom.device),
-        size(refusal.bytes),
         size(refusal.level.allocated),
         size(refusal.level.reserved),
         size(oom.free),

@@ -4,11 +4,12 @@ use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_analyse::programs::program_memory;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_ground::Problem;
 use stepscope_model::{Attr, Order, Program, Trace};
 
-use super::super::TOP;
+use super::super::DEFAULT_TOP;
 use super::super::hlo::program_of;
 use super::QUESTION;
 use crate::answer::{Answer, Part};
@@ -73,7 +74,7 @@ pub(super) const DEFINITIONS: &[Definition] = &[
 ];
 
 /// Programs and buffers that a screen shows beside the memory of the run.
-const FEW: usize = 5;
+const MAX_SHOWN: usize = 5;
 const FEW_BUFFERS: usize = 10;
 
 /// What a program was given.
@@ -130,11 +131,11 @@ pub(super) fn parts(trace: &Trace) -> Vec<Part> {
     let has_buffers = !buffers.is_empty();
     vec![
         Part::new("programs", rows, |rows| {
-            let mut table = plans_table(&rows[..rows.len().min(FEW)]);
-            if rows.len() > FEW {
+            let mut table = plans_table(&rows[..rows.len().min(MAX_SHOWN)]);
+            if rows.len() > MAX_SHOWN {
                 table.note(format!(
                     "{} more of {} programs; --by program shows all",
-                    units::count((rows.len() - FEW) as u64),
+                    units::count((rows.len() - MAX_SHOWN) as u64),
                     units::count(rows.len() as u64)
                 ));
             }
@@ -165,13 +166,13 @@ pub(super) fn answer(ask: &Ask, trace: &Trace) -> Result<Answer, Problem> {
     let mut plans = plans(trace);
     plans.retain(|row| is_asked(row.program_id));
     if ask.grouped() == "program" {
-        let rows = arrange(plans, &ask.rows, None, TOP, |row| &row.program)?;
+        let rows = arrange(plans, &ask.rows, None, DEFAULT_TOP, |row| &row.program)?;
         return Ok(Answer::new(vec![rows.into_part("programs", NO_PROGRAM, plans_table)]));
     }
     let all: Vec<LiveBufferRow> =
         plans.iter().filter_map(|row| trace.programs().get(row.program_id)).flat_map(buffers).collect();
     let several = plans.len() > 1;
-    let rows = arrange(all, &ask.rows, Some("buffer_bytes"), TOP, |row| &row.instruction)?;
+    let rows = arrange(all, &ask.rows, Some("buffer_bytes"), DEFAULT_TOP, |row| &row.instruction)?;
     let words = match plans.as_slice() {
         [only] => format!("{}, by the instruction that fills them", only.program),
         all => format!("of {} programs, by the instruction that fills them", units::count(all.len() as u64)),
@@ -200,7 +201,7 @@ fn plans(trace: &Trace) -> Vec<ProgramPlanRow> {
 }
 
 fn plan(program: &Program, ran: bool) -> Option<ProgramPlanRow> {
-    let memory = program.memory.as_ref()?;
+    let memory = program_memory(program)?;
     let peak_at = memory.peak_node.and_then(|at| program.graph.node(at));
     Some(ProgramPlanRow {
         program: program.name.clone(),
@@ -219,7 +220,7 @@ fn plan(program: &Program, ran: bool) -> Option<ProgramPlanRow> {
 }
 
 fn buffers(program: &Program) -> Vec<LiveBufferRow> {
-    let Some(memory) = &program.memory else { return Vec::new() };
+    let Some(memory) = program_memory(program) else { return Vec::new() };
     let text = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
     let rows = memory.live.iter().filter_map(|buffer| {
         let node = program.graph.node(buffer.node)?;
@@ -231,10 +232,10 @@ fn buffers(program: &Program) -> Vec<LiveBufferRow> {
             shape: buffer.shape.clone(),
             buffer_bytes: buffer.bytes,
             buffer_share: memory.peak.filter(|&peak| peak > 0).map(|peak| buffer.bytes as f64 / peak as f64),
-            kind: buffer.is.label(),
-            op_path: text(node.op_path),
-            buffer_file: text(node.file),
-            buffer_line: Some(node.line).filter(|&line| line > 0),
+            kind: buffer.usage.label(),
+            op_path: text(node.op_path()),
+            buffer_file: node.source.map(|source| source.file.to_owned()),
+            buffer_line: node.source.map(|source| source.line),
         })
     });
     rows.collect()

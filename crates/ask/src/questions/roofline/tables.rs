@@ -57,7 +57,7 @@ pub(super) fn words(report: &Roofline) -> String {
         words.push(format!("{} of device time has a model", units::percent(share)));
     }
     if let Some(gbs) = report.modelled_gbs {
-        words.push(format!("modelled memory traffic {}", units::rate_bytes(gbs * 1e9)));
+        words.push(format!("modeled memory traffic {}", units::rate_bytes(gbs * 1e9)));
     }
     words.join(", ")
 }
@@ -153,7 +153,7 @@ pub(super) fn steps(steps: &[StepUse], mean: &MeanUse) -> Table {
         .defined_by(QUESTION.definitions)
         .add(Column::text("Step").keep(), |s| {
             let name = if s.step >= 0 { s.step.to_string() } else { "all".to_owned() };
-            let mark = if s.partial { " (partial)" } else { "" };
+            let mark = if s.partial { " (left out)" } else { "" };
             Cell::text(format!("{name}{mark}"))
         })
         .metric("wall_ns", KEEP, |s| Cell::time(s.wall_ns))

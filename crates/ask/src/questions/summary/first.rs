@@ -10,14 +10,12 @@ use super::remarks::Remarks;
 use super::time::Time;
 use super::top::Top;
 use super::why::Why;
-use crate::print::{self, LABEL, Screen};
+use crate::print::{self, LABEL_COLUMNS, Screen};
 
 /// A screen of 100 columns shows everything in this many lines.
-const MOST_LINES: usize = 40;
+const MAX_LINES: usize = 40;
 /// Lines longer than this are hard to read.
-const LONGEST: usize = 110;
-
-/// The first screen.
+const MAX_LINE_COLUMNS: usize = 110;
 pub(super) struct First {
     pub(super) head: Head,
     pub(super) why: Option<Why>,
@@ -55,7 +53,7 @@ impl First {
         // Commands have a line each, and one for the path where it is long.
         let others = [why.len(), time.len(), top.len(), self.remarks.lines(&inner).len(), self.next + 1];
         let used = head.len() + others.into_iter().map(tall).sum::<usize>();
-        let room = MOST_LINES.saturating_sub(used + 1);
+        let room = MAX_LINES.saturating_sub(used + 1);
         let fix = self.fix.as_ref().map(|fix| fix.lines(&inner, room)).unwrap_or_default();
         head.iter().try_for_each(|line| writeln!(out, "{line}"))?;
         for (label, lines) in [("WHY", why), ("FIX", fix), ("TIME", time), ("TOP", top)] {
@@ -80,5 +78,5 @@ pub(super) fn section(out: &mut dyn Write, screen: &Screen, label: &str, lines: 
 
 /// The screen that is left beside the labels.
 pub(super) fn beside_labels(screen: &Screen) -> Screen {
-    Screen { width: screen.width.saturating_sub(LABEL).clamp(20, LONGEST), ..*screen }
+    Screen { width: screen.width.saturating_sub(LABEL_COLUMNS).clamp(20, MAX_LINE_COLUMNS), ..*screen }
 }

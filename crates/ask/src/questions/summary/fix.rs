@@ -7,15 +7,17 @@ use crate::answer::Next;
 use crate::print::{Cell, Column, Columns, Role, Screen, Table, end_ellipsis, middle_ellipsis, wrap};
 
 /// Findings shown; the command of that name shows all.
-const SHOWN: usize = 5;
+const MAX_FINDINGS: usize = 5;
 /// Room for the severity.
-const SEVERITY: usize = 8;
+const SEVERITY_COLUMNS: usize = 8;
 /// A title longer than this many lines would push the others out.
 const TITLE_LINES: usize = 2;
-
-/// The findings.
 pub(super) struct Fix {
     pub(super) findings: Vec<Finding>,
+    /// What savings are parts of.
+    pub(super) whole: words::Whole,
+    /// The program, where its file says how it was started.
+    pub(super) program: Option<String>,
     /// Whether the program used neither operators nor devices.
     pub(super) plain: bool,
 }
@@ -53,8 +55,8 @@ impl Fix {
         let mut lines = Vec::new();
         let mut shown = 0;
         let changes = self.findings.iter().filter(|f| f.saves_ns.is_some() || f.code.is_some());
-        for finding in changes.take(SHOWN) {
-            let next = entry(screen, finding);
+        for finding in changes.take(MAX_FINDINGS) {
+            let next = entry(screen, finding, self.whole);
             // What does not fit is counted on a line of its own.
             let more = usize::from(shown + 1 < self.findings.len());
             if shown > 0 && lines.len() + next.len() + more > room {
@@ -69,17 +71,26 @@ impl Fix {
         }
         let left = self.findings.len() - shown;
         if left > 0 {
-            let text = format!("and {left} more: stepscope findings");
+            let text = match (shown, left) {
+                (0, 1) => "1 remark: stepscope findings".to_owned(),
+                (0, _) => format!("{left} remarks: stepscope findings"),
+                _ => format!("and {left} more: stepscope findings"),
+            };
             lines.push(screen.paint(Role::Dim, &screen.text(&text)));
+        }
+        let can_be_tried = self.findings.iter().any(|finding| !finding.trials().is_empty());
+        if let Some(program) = self.program.as_ref().filter(|_| can_be_tried) {
+            let text = format!("To measure these: stepscope try {program}");
+            lines.push(screen.text(&text).into_owned());
         }
         lines
     }
 }
 
 /// Severity and title, what it saves, and the first line to change.
-fn entry(screen: &Screen, finding: &Finding) -> Vec<String> {
-    let room = screen.width.saturating_sub(SEVERITY).max(12);
-    let gap = " ".repeat(SEVERITY);
+fn entry(screen: &Screen, finding: &Finding, whole: words::Whole) -> Vec<String> {
+    let room = screen.width.saturating_sub(SEVERITY_COLUMNS).max(12);
+    let gap = " ".repeat(SEVERITY_COLUMNS);
     let mut lines = Vec::new();
     let mut title = wrap(&screen.text(&finding.title), room);
     if title.len() > TITLE_LINES {
@@ -87,11 +98,11 @@ fn entry(screen: &Screen, finding: &Finding) -> Vec<String> {
         title.push(screen.text(&end_ellipsis(&rest, room)).into_owned());
     }
     for (at, line) in title.iter().enumerate() {
-        let severity = format!("{:<SEVERITY$}", finding.severity.label());
+        let severity = format!("{:<SEVERITY_COLUMNS$}", finding.severity.label());
         let head = if at == 0 { screen.paint(words::role(finding.severity), &severity) } else { gap.clone() };
         lines.push(format!("{head}{line}"));
     }
-    let mut facts: Vec<String> = words::saves_short(finding).into_iter().collect();
+    let mut facts: Vec<String> = words::saves_short(finding, whole).into_iter().collect();
     facts.extend(
         finding.source.as_ref().map(|source| format!("at {}", middle_ellipsis(&screen.text(source), room / 2))),
     );
@@ -109,11 +120,7 @@ fn entry(screen: &Screen, finding: &Finding) -> Vec<String> {
 
 /// The findings as a table, for Markdown.
 pub(super) fn table(findings: &[Finding], whole: words::Whole) -> Table {
-    let saving = |f: &Finding| {
-        let saving: Vec<String> =
-            words::saves(f, whole).into_iter().chain(words::saves_unprofiled(f)).collect();
-        saving.join("; ")
-    };
+    let saving = |f: &Finding| words::saves(f, whole).join("; ");
     Columns::of(findings)
         .add(Column::text("Severity").keep(), |f| Cell::text(f.severity.label()).role(words::role(f.severity)))
         .add(Column::name("Finding"), |f| Cell::text(&f.title))

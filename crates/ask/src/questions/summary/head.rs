@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use stepscope_analyse::run::Run;
-use stepscope_analyse::tables::run_info::Report;
+use stepscope_analyse::tables::run_info::RunInfo;
 
 use crate::print::{self, Screen, units};
 
@@ -31,7 +31,7 @@ impl Head {
     }
 }
 
-fn framework(info: &Report) -> String {
+fn framework(info: &RunInfo) -> String {
     match (&info.framework, &info.framework_version) {
         (Some(name), Some(version)) => format!("{name} {version}"),
         (Some(name), None) => name.clone(),
@@ -39,7 +39,7 @@ fn framework(info: &Report) -> String {
     }
 }
 
-fn device(info: &Report, devices: &[i64]) -> String {
+fn device(info: &RunInfo, devices: &[i64]) -> String {
     let named = info.devices.iter().find(|d| devices.contains(&d.index)).map(|d| d.name.as_str());
     let name = named.filter(|name| !name.is_empty()).unwrap_or("GPU");
     match devices.len() {
@@ -49,7 +49,7 @@ fn device(info: &Report, devices: &[i64]) -> String {
     }
 }
 
-fn rank(info: &Report) -> Option<String> {
+fn rank(info: &RunInfo) -> Option<String> {
     let job = info.distributed.as_ref()?;
     let world = job.world_size.filter(|&ranks| ranks > 1)?;
     Some(format!("rank {} of {world}", job.rank?))
@@ -60,9 +60,9 @@ fn steps(run: &Run, whole: bool) -> String {
     match steps {
         _ if run.steps().synthetic => format!("{}, no steps", units::time(run.step_ns())),
         n if !whole && n < all => format!("{} of {} steps", units::count(n), units::count(all)),
-        1 => "1 step".to_owned(),
-        n => match &run.steps().inferred_from {
-            Some(function) => format!("{} runs of {function} as steps", units::count(n)),
+        1 if run.steps().found.is_none() => "1 step".to_owned(),
+        n => match &run.steps().found {
+            Some(_) => format!("{} found iterations", units::count(n)),
             None => format!("{} steps", units::count(n)),
         },
     }
@@ -76,7 +76,7 @@ fn samples(run: &Run) -> Option<String> {
 }
 
 /// What the profiler was asked to record, where the file says.
-fn recorded(info: &Report) -> Option<String> {
+fn recorded(info: &RunInfo) -> Option<String> {
     let options = &info.options;
     let known =
         [(options.record_shapes, "shapes"), (options.with_stack, "stacks"), (options.profile_memory, "memory")];

@@ -15,13 +15,13 @@ use super::QUESTION;
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Screen, Table};
 
 /// Functions on the first screen.
-const SHOWN: usize = 8;
+const MAX_FUNCTIONS: usize = 8;
 /// Functions with the largest totals on the first screen.
-const TOTALS: usize = 4;
+const MAX_TOTALS: usize = 4;
 /// Lines on the first screen.
-const LINES: usize = 5;
+const MAX_LINES: usize = 5;
 /// Rows that programs get.
-const MOST: usize = 20;
+const MAX_ROWS: usize = 20;
 
 /// A function with much time of its own.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -85,8 +85,6 @@ pub(super) const DEFINITIONS: &[Definition] = &[
         text: "Hot lines: the line's amount divided by the sum over all lines of the profile.",
     },
 ];
-
-/// What to show.
 pub(super) struct HotSpots {
     pub(super) functions: Vec<HotFunction>,
     /// Those with the largest totals, where they are others.
@@ -101,27 +99,28 @@ impl HotSpots {
         let busy = rows.iter().filter(|row| row.own() > 0 || row.waiting_ns.is_some_and(|ns| ns > 0));
         let mut by_total: Vec<&FunctionRow> = rows.iter().filter(|row| row.total() > 0).collect();
         by_total.order_by(|a, b| b.total().cmp(&a.total()).then_with(|| a.name.cmp(&b.name)));
-        let mut functions: Vec<HotFunction> = busy.take(MOST).map(function).collect();
+        let mut functions: Vec<HotFunction> = busy.take(MAX_ROWS).map(function).collect();
         if functions.is_empty() {
-            functions = by_total.iter().take(MOST).map(|row| function(row)).collect();
+            functions = by_total.iter().take(MAX_ROWS).map(|row| function(row)).collect();
         }
         let shown = |row: &&&FunctionRow| {
-            functions.iter().take(SHOWN).all(|f| f.name != row.name || f.place != row.place())
+            functions.iter().take(MAX_FUNCTIONS).all(|f| f.name != row.name || f.place != row.place())
         };
-        let totals = by_total.iter().filter(shown).take(TOTALS).map(|row| function(row)).collect();
+        let totals = by_total.iter().filter(shown).take(MAX_TOTALS).map(|row| function(row)).collect();
         let mut by_amount: Vec<&LineRow> = lines.rows.iter().collect();
         by_amount.order_by_key(|row| std::cmp::Reverse(row.amount()));
         HotSpots {
             totals,
             functions,
-            lines: by_amount.into_iter().take(MOST).map(line).collect(),
+            lines: by_amount.into_iter().take(MAX_ROWS).map(line).collect(),
             unit: hot.functions.unit,
         }
     }
 
     /// The functions with the most of their own, and those with the largest totals.
     pub(super) fn function_lines(&self, screen: &Screen) -> io::Result<Vec<String>> {
-        let rows: Vec<HotFunction> = self.functions.iter().take(SHOWN).chain(&self.totals).cloned().collect();
+        let rows: Vec<HotFunction> =
+            self.functions.iter().take(MAX_FUNCTIONS).chain(&self.totals).cloned().collect();
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -129,7 +128,7 @@ impl HotSpots {
     }
 
     pub(super) fn line_lines(&self, screen: &Screen) -> io::Result<Vec<String>> {
-        let rows = &self.lines[..self.lines.len().min(LINES)];
+        let rows = &self.lines[..self.lines.len().min(MAX_LINES)];
         if rows.is_empty() {
             return Ok(Vec::new());
         }

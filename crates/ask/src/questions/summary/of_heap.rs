@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stepscope_analyse::memory::history::{History, Obstacle};
+use stepscope_analyse::memory::history::{self, History, Obstacle};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::heap::{Advice, HeapLineRow, HeapReport, advice, growth, heap, snapshot_advice};
 use stepscope_analyse::tables::run_info::NoteInfo;
@@ -16,11 +16,11 @@ use crate::form::{Member, fact, rows};
 use crate::print::{self, Role, units, wrap};
 
 /// Lines on the screen.
-const SHOWN: usize = 6;
+const MAX_LINES: usize = 6;
 /// Rows that programs get.
-const MOST: usize = 20;
+const MAX_ROWS: usize = 20;
 /// Other devices that are named.
-const OTHERS: usize = 8;
+const MAX_OTHER_DEVICES: usize = 8;
 
 /// What such an answer holds.
 pub(super) const MEMBERS: &[Member] = &[
@@ -37,9 +37,9 @@ pub(super) const MEMBERS: &[Member] = &[
 
 pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
     let report = heap(profile);
-    let largest = run.snapshot().and_then(|(snapshot, histories)| {
-        histories.iter().max_by_key(|history| history.peak.allocated).map(|history| (snapshot, history))
-    });
+    let largest = run
+        .snapshot()
+        .and_then(|(snapshot, histories)| history::largest(histories).map(|history| (snapshot, history)));
     let advice = match largest {
         Some((snapshot, history)) => {
             let mut all = growth_elsewhere(run, history.device);
@@ -51,7 +51,7 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
     let mut left: Vec<HeapLineRow> = report.lines.iter().filter(|row| row.live_bytes > 0).cloned().collect();
     left.order_by_key(|row| std::cmp::Reverse((row.growth_bytes.unwrap_or(0).max(0), row.live_bytes)));
     let document_only = |part: Part| Part { on_screen: false, ..part };
-    let top = |rows: &[HeapLineRow]| rows.iter().take(MOST).cloned().collect::<Vec<_>>();
+    let top = |rows: &[HeapLineRow]| rows.iter().take(MAX_ROWS).cloned().collect::<Vec<_>>();
     let parts = vec![
         document_only(Part::new("heap_lines", top(&report.lines), |rows| {
             lines_table(rows, false).title("Who held the peak", "`stepscope memory` shows all")
@@ -99,7 +99,7 @@ pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
             if rows.is_empty() {
                 return Ok(Vec::new());
             }
-            let rows = &rows[..rows.len().min(SHOWN)];
+            let rows = &rows[..rows.len().min(MAX_LINES)];
             print::lines_of(|out| lines_table(rows, leaks).compact().write(out, &inner))
         };
         section(out, screen, "PEAK", &table(&report.lines, false)?)?;
@@ -129,7 +129,7 @@ fn why(report: &HeapReport) -> String {
 /// What grows on other devices: a leak is worth naming wherever it is.
 fn growth_elsewhere(run: &Run, shown: i64) -> Vec<Advice> {
     let Some((snapshot, histories)) = run.snapshot() else { return Vec::new() };
-    let others = histories.iter().filter(|history| history.device != shown).take(OTHERS);
+    let others = histories.iter().filter(|history| history.device != shown).take(MAX_OTHER_DEVICES);
     let of_device = |history: &History| {
         let on = allocator_name(history.device);
         let first = growth(snapshot, history, run.places()).into_iter().next();
@@ -141,16 +141,16 @@ fn growth_elsewhere(run: &Run, shown: i64) -> Vec<Advice> {
 /// Which device the screen is about, where there are several.
 fn of_device(run: &Run) -> Option<String> {
     let histories = run.snapshot().map_or(&[][..], |(_, histories)| histories);
-    let largest = histories.iter().max_by_key(|history| history.peak.allocated)?;
+    let largest = history::largest(histories)?;
     (histories.len() > 1).then(|| allocator_name(largest.device))
 }
 
 /// What other devices held, where there are several.
 fn others(run: &Run) -> Option<String> {
     let histories = run.snapshot().map_or(&[][..], |(_, histories)| histories);
-    let largest = histories.iter().max_by_key(|history| history.peak.allocated)?;
+    let largest = history::largest(histories)?;
     let others: Vec<String> = (histories.iter().filter(|history| history.device != largest.device))
-        .take(OTHERS)
+        .take(MAX_OTHER_DEVICES)
         .map(|history| {
             let peak = i64::try_from(history.peak.allocated).unwrap_or(i64::MAX);
             format!("{} (peak {})", allocator_name(history.device), units::bytes(peak))

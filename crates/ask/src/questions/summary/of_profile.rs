@@ -21,7 +21,7 @@ use crate::form::{Member, fact, rows};
 use crate::print::{self, Role, Screen, units, wrap};
 
 /// Notes shown; `stepscope info` has all of them.
-const NOTES: usize = 3;
+const MAX_NOTES: usize = 3;
 /// Lines that findings may take: functions and lines follow.
 const FIX_LINES: usize = 12;
 
@@ -44,7 +44,7 @@ pub(super) fn answer(ask: &Ask, run: &Run, profile: &Profile) -> Answer {
     let unit = spots.as_ref().map(HotSpots::unit).unwrap_or_default();
     let rows = spots.as_ref().map(|spots| (spots.functions.clone(), spots.lines.clone())).unwrap_or_default();
     let found = if ask.no_findings { Vec::new() } else { findings::findings(run, &ask.thresholds) };
-    let whole = Whole::of(run);
+    let whole = Whole::new(run);
     let document_only = |part: Part| Part { on_screen: false, ..part };
     let parts = vec![
         document_only(Part::new("hot_functions", rows.0, move |rows| {
@@ -57,7 +57,7 @@ pub(super) fn answer(ask: &Ask, run: &Run, profile: &Profile) -> Answer {
     ];
     let mut answer =
         Answer::new(parts).fact("verdict", &verdict).fact("notes", &run.info().notes).fact("unit", &unit);
-    let fix = Fix { findings: found, plain: true };
+    let fix = Fix { findings: found, whole, program: None, plain: true };
     answer.next = next(profile, !known.rows.is_empty(), !fix.findings.is_empty());
     answer.next_label = Some("MORE");
     let source = &profile.source;
@@ -115,7 +115,7 @@ pub(super) fn notes(run: &Run) -> Vec<(Severity, String)> {
         (note.kind.severity(), format!("{}× {}", units::count(note.count), note.kind.sentence()))
     };
     let mut notes: Vec<(Severity, String)> = run.trace().notes().iter().map(text).collect();
-    notes.truncate(NOTES);
+    notes.truncate(MAX_NOTES);
     notes
 }
 

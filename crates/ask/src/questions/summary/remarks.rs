@@ -8,13 +8,11 @@ use stepscope_model::{Severity, Trace};
 use crate::print::{Role, Screen, end_ellipsis, units, width, wrap};
 
 /// Notes shown; `stepscope info` has all of them.
-const SHOWN: usize = 3;
-
-/// The notes.
+const MAX_NOTES: usize = 3;
 pub(super) struct Remarks {
     pub(super) trace: Arc<Trace>,
     /// What is to be said about the question or the whole file.
-    pub(super) own: Vec<&'static str>,
+    pub(super) own: Vec<String>,
     /// Rules that could not look.
     pub(super) blind: Vec<CouldNotLook>,
 }
@@ -29,7 +27,7 @@ impl Remarks {
             lines.push(end_ellipsis(&screen.text(&blind.sentence), screen.width));
         }
         let notes = self.trace.notes();
-        for note in notes.iter().take(SHOWN) {
+        for note in notes.iter().take(MAX_NOTES) {
             let (role, word) = match note.kind.severity() {
                 Severity::Lost => (Role::Bad, "lost: "),
                 Severity::Repaired => (Role::Warn, "repaired: "),
@@ -40,7 +38,7 @@ impl Remarks {
             let word = if word.is_empty() { String::new() } else { screen.paint(role, word) };
             lines.push(format!("{word}{}", screen.text(&text)));
         }
-        let left = notes.iter().count().saturating_sub(SHOWN);
+        let left = notes.iter().count().saturating_sub(MAX_NOTES);
         if left > 0 {
             lines.push(screen.paint(Role::Dim, &format!("and {left} more: stepscope info")));
         }

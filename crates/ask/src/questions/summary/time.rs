@@ -7,6 +7,7 @@ use serde::Serialize;
 use stepscope_analyse::causes::account::{Account, AccountRow};
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::steps::{Partial, Step};
 
 use super::super::account::{label, pieces};
 use super::super::ops::ratio;
@@ -14,11 +15,11 @@ use super::QUESTION;
 use crate::print::{self, Cell, Column, Columns, Role, Screen, Table, units};
 
 /// Causes drawn before the rest is put together.
-const DRAWN: usize = 5;
+const MAX_CAUSES: usize = 5;
 /// A smaller cause cannot be seen.
-const VISIBLE: f64 = 0.005;
+const MIN_CAUSE_SHARE: f64 = 0.005;
 /// Columns of the line of small bars at most.
-const SPARK: usize = 24;
+const MAX_SPARK_COLUMNS: usize = 24;
 
 /// The bar and the steps.
 pub(super) struct Time {
@@ -29,6 +30,8 @@ pub(super) struct Time {
     walls: Vec<i64>,
     /// The slowest step's number.
     slowest: i64,
+    /// Steps that are no steps, with their times.
+    pauses: Vec<(i64, i64)>,
 }
 
 /// A cause of the account as programs get it.
@@ -52,10 +55,11 @@ impl Time {
     pub(super) fn new(run: &Run, device: Option<i64>) -> Option<Time> {
         let account = run.account();
         let row = row(account, device)?;
-        let walls: Vec<(i64, i64)> =
-            run.steps().counted().map(|s| ((s.window().1 - s.window().0).0, s.step)).collect();
+        let wall = |step: &Step| ((step.window().1 - step.window().0).0, step.step);
+        let walls: Vec<(i64, i64)> = run.steps().counted().map(wall).collect();
+        let pauses = run.steps().steps.iter().filter(|step| step.partial_reason == Some(Partial::Pause));
         Some(Time {
-            pieces: pieces(row, DRAWN, VISIBLE),
+            pieces: pieces(row, MAX_CAUSES, MIN_CAUSE_SHARE),
             whose: match (row.device, account.devices.len()) {
                 (Some(device), 2..) => Some(format!("GPU {device}, the busiest of {}", account.devices.len())),
                 (None, _) => Some("the main thread's time".to_owned()),
@@ -63,6 +67,7 @@ impl Time {
             },
             slowest: walls.iter().max().map_or(-1, |slowest| slowest.1),
             walls: walls.into_iter().map(|wall| wall.0).collect(),
+            pauses: pauses.map(wall).collect(),
         })
     }
 
@@ -81,7 +86,12 @@ impl Time {
                 units::time(slowest),
                 self.slowest
             ));
-            spark = print::sparkline(screen, &self.walls, SPARK);
+            spark = print::sparkline(screen, &self.walls, MAX_SPARK_COLUMNS);
+        }
+        match self.pauses[..] {
+            [] => {}
+            [(ns, step)] => words.push(format!("step {step}, a pause of {}, is left out", units::time(ns))),
+            [..] => words.push(format!("{} pauses are left out", self.pauses.len())),
         }
         let words = print::wrap(&screen.text(&words.join("; ")), screen.width);
         for (at, line) in words.iter().enumerate() {

@@ -15,9 +15,9 @@ use super::{QUESTION, time};
 use crate::print::{self, Cell, Column, Columns, Role, Screen, Table};
 
 /// Rows on the first screen.
-const SHOWN: usize = 5;
+const MAX_SHOWN_ROWS: usize = 5;
 /// Rows that programs get.
-const MOST: usize = 20;
+const MAX_ROWS: usize = 20;
 
 /// One row.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -50,7 +50,7 @@ impl Top {
         };
         rows.order_by(|a, b| b.per_step_ns.cmp(&a.per_step_ns).then_with(|| a.name.cmp(&b.name)));
         rows.retain(|row| row.per_step_ns > 0);
-        rows.truncate(MOST);
+        rows.truncate(MAX_ROWS);
         Top { rows, what, synthetic }
     }
 
@@ -58,7 +58,7 @@ impl Top {
         if self.rows.is_empty() {
             return Ok(Vec::new());
         }
-        let rows = &self.rows[..self.rows.len().min(SHOWN)];
+        let rows = &self.rows[..self.rows.len().min(MAX_SHOWN_ROWS)];
         print::lines_of(|out| self.table(rows).compact().write(out, screen))
     }
 

@@ -8,11 +8,11 @@ use stepscope_analyse::roofline::efficiency::{self, Efficiency};
 use stepscope_ground::Problem;
 use stepscope_model::{Kind, Order, Trace};
 
-use crate::ask::{Ask, Asked};
+use crate::ask::{Ask, RunPart};
 use crate::options::ChangeWord;
 
 /// Operators tried at twice the speed.
-const OPERATORS: usize = 8;
+const MAX_OPERATORS: usize = 8;
 const PAIRS: &str = "as in --op aten::mm --speedup 2";
 
 /// The changes asked for.
@@ -76,7 +76,7 @@ fn speedup(text: &str) -> Result<f64, Problem> {
 
 /// Whether an operator ran on threads that the replay does not tie to the steps: those of XLA and TensorFlow on a CPU. The
 /// profile does not say which of them a step waited for.
-pub(super) fn is_beside_steps(asked: &Asked, name: &str) -> bool {
+pub(super) fn is_beside_steps(asked: &RunPart, name: &str) -> bool {
     let (trace, slices) = (asked.trace(), asked.trace().slices());
     if trace.meta().framework.is_none() || slices.ids().any(|id| slices.kind(id).is_device_work()) {
         return false;
@@ -89,7 +89,7 @@ pub(super) fn is_beside_steps(asked: &Asked, name: &str) -> bool {
 }
 
 /// What is tried where nothing is asked for: what a profile usually asks for, and the longest operators.
-pub(super) fn standard(asked: &Asked) -> Vec<Change> {
+pub(super) fn standard(asked: &RunPart) -> Vec<Change> {
     let trace = asked.trace();
     let mut changes = Vec::new();
     let on_device = trace.slices().ids().any(|id| trace.slices().kind(id).is_device_work());
@@ -103,7 +103,7 @@ pub(super) fn standard(asked: &Asked) -> Vec<Change> {
     let mut longest: Vec<(i64, String)> =
         report.ops.iter().map(|row| (time(row.device_self_ns, row.host_self_ns), row.name.clone())).collect();
     longest.order_by(|a, b| b.0.cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
-    let longest = longest.into_iter().filter(|op| op.0 > 0).take(OPERATORS);
+    let longest = longest.into_iter().filter(|op| op.0 > 0).take(MAX_OPERATORS);
     changes.extend(longest.map(|(_, name)| Change::Operator { name, speedup: 2.0 }));
     changes
 }

@@ -2,7 +2,7 @@
 
 use stepscope_analyse::scope::definition::Definition;
 
-pub(super) const OWN: &[Definition] = &[
+pub(super) const OWN_DEFINITIONS: &[Definition] = &[
     Definition {
         field: "step",
         label: "Step",

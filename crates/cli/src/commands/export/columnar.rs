@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
 use stepscope_ask::answer;
-use stepscope_store::{Columns, StoreError, events, part_table, write_arrow, write_parquet};
+use stepscope_columnar::{ColumnarError, Columns, events, part_table, write_arrow, write_parquet};
 
 use crate::args::{EVENTS, Export, Target};
 use crate::failure::Failure;
@@ -38,9 +38,9 @@ fn columns(export: &Export, run: &Arc<Run>) -> Result<Columns, Failure> {
     }
 }
 
-fn unwritten(error: StoreError) -> Failure {
+fn unwritten(error: ColumnarError) -> Failure {
     Failure::Output(match error {
-        StoreError::Output(error) => error,
+        ColumnarError::Output(error) => error,
         other => io::Error::other(other),
     })
 }

@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::input::remark;
 
 /// The stacks of a profile, or of the threads of a trace.
-pub(super) fn of<'r>(export: &Export, run: &'r Arc<Run>) -> Result<Cow<'r, Profile>, Failure> {
+pub(super) fn profile<'r>(export: &Export, run: &'r Arc<Run>) -> Result<Cow<'r, Profile>, Failure> {
     // The functions of a program without operators are all there is on its stacks.
     let functions_only = || run.hot().is_some() && options(export).next().is_none();
     if run.kind() == DocumentKind::Trace

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use stepscope_ask::print::Role;
-use stepscope_production::{AlertCommand, AlertEvent, AlertState, COMMAND_LIMIT, keep_alert};
+use stepscope_service::{AlertCommand, AlertEvent, AlertState, COMMAND_LIMIT, keep_alert};
 
 use crate::failure::Failure;
 use crate::input::remark;
@@ -14,7 +14,7 @@ use crate::terminal;
 /// Alerts that the summary remembers.
 const MAX_REMEMBERED: usize = 1_000;
 /// How long a command may go on after the monitor has ended.
-const PATIENCE: Duration = Duration::from_secs(5);
+const MAX_COMMAND_WAIT: Duration = Duration::from_secs(5);
 
 pub(super) struct Alerts {
     folder: PathBuf,
@@ -64,7 +64,7 @@ impl Alerts {
     /// Waits for commands, and hands out what happened.
     pub(super) fn finish(mut self) -> Vec<AlertEvent> {
         if let Some(command) = self.command.take() {
-            command.finish(PATIENCE).iter().for_each(|words| remark(words));
+            command.finish(MAX_COMMAND_WAIT).iter().for_each(|words| remark(words));
         }
         self.fired
     }

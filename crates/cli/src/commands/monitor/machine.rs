@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use stepscope_production::{Column, TreeUse, thread_cpu_ns};
-use stepscope_record::{Monitor, MonitorOptions};
+use stepscope_record::{MachineOptions, MachineSampler};
+use stepscope_service::{Column, TreeUse, thread_cpu_ns};
 
 use super::target::Target;
 
@@ -16,7 +16,7 @@ struct Pace {
 
 /// While a program starts its workers, …
 const AT_FIRST: Pace = Pace { every: Duration::from_secs(1), share: 200 };
-const FIRST: Duration = Duration::from_secs(10);
+const START_PERIOD: Duration = Duration::from_secs(10);
 /// … and from then on.
 const LATER: Pace = Pace { every: Duration::from_secs(5), share: 4_000 };
 const MAX_PAUSE: Duration = Duration::from_secs(60);
@@ -28,10 +28,8 @@ impl Pace {
         self.every.max(Duration::from_nanos(cpu_ns.saturating_mul(self.share))).min(MAX_PAUSE)
     }
 }
-
-/// Samples all counters.
 pub(super) struct Machine {
-    monitor: Monitor,
+    monitor: MachineSampler,
     columns: Vec<Column>,
     /// Where counters of the processes begin.
     of_processes: Option<usize>,
@@ -42,7 +40,8 @@ pub(super) struct Machine {
 
 impl Machine {
     pub(super) fn new(every: Duration, has_target: bool) -> Machine {
-        let monitor = Monitor::of_machine(&MonitorOptions { interval: every, ..MonitorOptions::default() });
+        let monitor =
+            MachineSampler::of_machine(&MachineOptions { interval: every, ..MachineOptions::default() });
         let mut columns: Vec<Column> =
             monitor.counters().iter().map(|counter| Column::new(&counter.name, counter.unit)).collect();
         let of_processes = has_target.then_some(columns.len());
@@ -62,8 +61,6 @@ impl Machine {
     pub(super) fn columns(&self) -> &[Column] {
         &self.columns
     }
-
-    /// The last sample.
     pub(super) fn last(&self) -> &[Option<f64>] {
         &self.values
     }
@@ -98,7 +95,7 @@ impl Machine {
     pub(super) fn refresh_children(&mut self, target: &mut Target) {
         let (began, cpu) = (Instant::now(), thread_cpu_ns());
         target.find_children();
-        let pace = if self.begun.elapsed() < FIRST { AT_FIRST } else { LATER };
+        let pace = if self.begun.elapsed() < START_PERIOD { AT_FIRST } else { LATER };
         self.next_children = began + pace.pause(thread_cpu_ns().saturating_sub(cpu));
     }
 }

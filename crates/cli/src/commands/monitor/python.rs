@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stepscope_ground::moment::now_ns as wall_ns;
-use stepscope_production::{StackFrame, StackWriter, Tree};
+use stepscope_ground::utc::now_ns as wall_ns;
 use stepscope_record::clock::now_ns;
-use stepscope_record::spy::{Sampling, Spy, SpyError, Wanted};
+use stepscope_record::spy::{SampleFilter, Sampling, Spy, SpyError};
+use stepscope_service::{StackFrame, StackWriter, Tree};
 
 use super::target::Target;
 use crate::failure::Failure;
@@ -21,7 +21,7 @@ const MAX_SAMPLED: usize = 64;
 /// Different stacks of one process that are remembered; beyond that it is begun anew.
 const MAX_STACKS: usize = 200_000;
 /// A process without a Python is tried again after this, and after twice as long each time, …
-const RETRY: Duration = Duration::from_secs(1);
+const RETRY_PERIOD: Duration = Duration::from_secs(1);
 /// … up to this.
 const MAX_RETRY: Duration = Duration::from_secs(300);
 
@@ -30,7 +30,7 @@ pub(super) struct PythonStacks {
     period: Duration,
     due: Instant,
     writer: StackWriter,
-    sampled: BTreeMap<u32, Sampled>,
+    sampled: BTreeMap<u32, SampledProcess>,
     /// Processes that could not be looked at: how long to wait, and until when.
     tried: HashMap<u32, (Duration, Instant)>,
     counted: Instant,
@@ -41,7 +41,7 @@ pub(super) struct PythonStacks {
     why_not: Option<SpyError>,
 }
 
-struct Sampled {
+struct SampledProcess {
     sampling: Sampling,
     /// Numbers of frames in this hour, by function.
     frames: HashMap<u32, u32>,
@@ -100,12 +100,12 @@ impl PythonStacks {
         match Spy::attach(pid) {
             Ok(spy) => {
                 let sampling = Sampling::new(spy, false, now_ns());
-                self.sampled.insert(pid, Sampled { sampling, frames: HashMap::new() });
+                self.sampled.insert(pid, SampledProcess { sampling, frames: HashMap::new() });
                 self.tried.remove(&pid);
                 self.seen_any = true;
             }
             Err(error) => {
-                let wait = self.tried.get(&pid).map_or(RETRY, |(wait, _)| (*wait * 2).min(MAX_RETRY));
+                let wait = self.tried.get(&pid).map_or(RETRY_PERIOD, |(wait, _)| (*wait * 2).min(MAX_RETRY));
                 self.tried.insert(pid, (wait, Instant::now() + wait));
                 self.why_not = Some(error);
             }
@@ -125,7 +125,7 @@ impl PythonStacks {
         let at_ns = now_ns();
         let mut gone = Vec::new();
         for (pid, one) in &mut self.sampled {
-            if !one.sampling.look(at_ns, self.period) {
+            if !one.sampling.sample(at_ns, self.period) {
                 gone.push(*pid);
             }
         }
@@ -148,7 +148,7 @@ impl PythonStacks {
         for one in self.sampled.values_mut() {
             let mut stack = Vec::new();
             for run in one.sampling.take_runs() {
-                let looks = u64::from(Wanted::default().looks(&run));
+                let looks = u64::from(SampleFilter::default().count(&run));
                 if looks == 0 {
                     continue;
                 }
@@ -170,7 +170,7 @@ impl PythonStacks {
         }
         let new_hour = self.writer.is_new_hour(wall_ns());
         // What a sampler remembers grows with the stacks it has seen: each hour begins with nothing.
-        let full = |one: &Sampled| one.sampling.stack_count() > MAX_STACKS;
+        let full = |one: &SampledProcess| one.sampling.stack_count() > MAX_STACKS;
         let again: Vec<u32> =
             self.sampled.iter().filter(|(_, one)| new_hour || full(one)).map(|(pid, _)| *pid).collect();
         for pid in again {

@@ -4,19 +4,19 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use stepscope_ground::moment::now_ns;
-use stepscope_production::{AlertRule, ServiceRules, Store};
+use stepscope_ground::utc::now_ns;
 use stepscope_record::spy::{interrupted, notice_interrupts};
+use stepscope_service::{AlertRule, ServiceDir, ServiceRules};
 
 use super::alerts::Alerts;
-use super::shown::{self, StatusLine};
-use super::{Ended, View};
+use super::summary::{self, StatusLine};
+use super::{EndReason, View};
 use crate::args::Monitor;
 use crate::failure::Failure;
 use crate::input::remark;
 
 /// How long at most until Ctrl-C is noticed.
-const NOTICE: Duration = Duration::from_millis(200);
+const POLL_PERIOD: Duration = Duration::from_millis(200);
 
 pub(super) fn run(
     args: &Monitor,
@@ -24,7 +24,7 @@ pub(super) fn run(
     rules: Vec<AlertRule>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let store = Store::open(folder)?;
+    let store = ServiceDir::open(folder)?;
     let mut rules = ServiceRules::new(store, rules, now_ns())?;
     let mut alerts = Alerts::new(folder, args.on_alert.as_deref())?;
     notice_interrupts();
@@ -57,20 +57,20 @@ pub(super) fn run(
             line.draw(&[], &[], begun.elapsed(), rules.firing());
         }
         if interrupted() {
-            break Ended::Interrupted;
+            break EndReason::Interrupted;
         }
         if is_over {
-            break Ended::TimeIsOver;
+            break EndReason::TimeIsOver;
         }
-        std::thread::sleep(due.saturating_duration_since(Instant::now()).min(NOTICE));
+        std::thread::sleep(due.saturating_duration_since(Instant::now()).min(POLL_PERIOD));
     };
     line.clear();
     alerts.handle(rules.end(now_ns()));
     let fired = alerts.finish();
     if !args.quiet {
-        shown::alerts(&fired, &io::stdout(), out)?;
+        summary::alerts(&fired, &io::stdout(), out)?;
     }
-    if let Some(page) = page.filter(|_| matches!(ended, Ended::TimeIsOver)) {
+    if let Some(page) = page.filter(|_| matches!(ended, EndReason::TimeIsOver)) {
         page.end();
     }
     Ok(())

@@ -9,24 +9,24 @@ use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
-use stepscope_export::{
-    Endpoint, EndpointOptions, Exporter, Format, JsonLines, LinesError, Pace, StatsD, every, families, lines,
-    render,
+use stepscope_ground::utc::MINUTE_NS;
+use stepscope_metrics::{
+    Endpoint, EndpointOptions, Format, JsonLines, LinesError, SnapshotReader, StatsD, families, lines, render,
+    repeat_every,
 };
-use stepscope_production::{Period, Store};
 use stepscope_record::clock::now_ns;
 use stepscope_record::spy::{interrupted, notice_interrupts};
+use stepscope_service::{Period, ServiceDir};
 
 use crate::args::{Receiver, ServiceExport};
 use crate::failure::Failure;
 use crate::input::remark;
 
 /// How often the directory is looked at for minutes that are over, and the endpoint for trouble.
-const LOOK: Duration = Duration::from_secs(1);
-const MINUTE_NS: i64 = 60_000_000_000;
+const POLL_PERIOD: Duration = Duration::from_secs(1);
 
 pub(super) fn run(args: &ServiceExport, out: &mut dyn Write) -> Result<(), Failure> {
-    let store = Store::open(&args.directory)?;
+    let store = ServiceDir::open(&args.directory)?;
     notice_interrupts();
     match args.to {
         Receiver::Prometheus => prometheus(args, Format::Text, out),
@@ -44,8 +44,8 @@ pub(super) fn run(args: &ServiceExport, out: &mut dyn Write) -> Result<(), Failu
 }
 
 /// Who prints once leaves the directory as it is.
-fn exporter(args: &ServiceExport) -> Exporter {
-    if args.once { Exporter::reading(&args.directory) } else { Exporter::new(&args.directory) }
+fn exporter(args: &ServiceExport) -> SnapshotReader {
+    if args.once { SnapshotReader::reading(&args.directory) } else { SnapshotReader::new(&args.directory) }
 }
 
 /// Says each thing once.
@@ -79,13 +79,13 @@ fn prometheus(args: &ServiceExport, format: Format, out: &mut dyn Write) -> Resu
     };
     writeln!(out, "http://{address}/metrics")?;
     out.flush()?;
-    every(LOOK, &interrupted, || {
+    repeat_every(POLL_PERIOD, &interrupted, || {
         // What was read for the last scrape, if there was one lately.
         match exporter.snapshot(Duration::from_secs(60)) {
             Ok(snapshot) => said.say(snapshot.notes.iter().cloned()),
             Err(error) => said.say([error.what]),
         }
-        Ok::<_, Failure>(Pace::On)
+        Ok::<_, Failure>(())
     })
 }
 
@@ -104,16 +104,16 @@ fn statsd(args: &ServiceExport) -> Result<(), Failure> {
     if args.once {
         return push();
     }
-    every(args.interval, &interrupted, || {
+    repeat_every(args.interval, &interrupted, || {
         if let Err(error) = push() {
             remark(&error.to_string());
         }
-        Ok::<_, Failure>(Pace::On)
+        Ok::<_, Failure>(())
     })?;
     push()
 }
 
-fn json(args: &ServiceExport, store: Store, out: &mut dyn Write) -> Result<(), Failure> {
+fn json(args: &ServiceExport, store: ServiceDir, out: &mut dyn Write) -> Result<(), Failure> {
     let now = now_ns();
     let period = match (&args.last, args.once) {
         (Some(last), _) => Period::parse(last, now)?,
@@ -133,13 +133,13 @@ fn json(args: &ServiceExport, store: Store, out: &mut dyn Write) -> Result<(), F
     }
     let mut written = JsonLines::new(store, period.from);
     let mut said = Said::default();
-    every(LOOK, &interrupted, || {
+    repeat_every(POLL_PERIOD, &interrupted, || {
         match written.write(now_ns(), out) {
             // A directory that is away for a moment comes back; a reader that is gone does not.
             Err(LinesError::Read(error)) => said.say([error.what]),
             other => other.map_err(failure)?,
         }
-        Ok(Pace::On)
+        Ok(())
     })
 }
 

@@ -13,10 +13,10 @@ use stepscope_analyse::tables::functions::{FunctionRow, functions};
 use stepscope_ask::print::{Cell, Column, Columns, Role, middle_ellipsis, units};
 use stepscope_ask::{Ask, answer, write as write_answer};
 use stepscope_formats::{SvgOptions, write_pprof, write_speedscope, write_svg};
-use stepscope_ground::moment::{minute_text, now_ns};
+use stepscope_ground::utc::{minute_text, now_ns};
 use stepscope_model::{Document, Frame, LineIs, Profile, Sample, StackId, StackTable, ValueKind, ValueUnit};
-use stepscope_production::{Period, StackFrame, Stacks, stack_hours, stacks};
 use stepscope_serve::report;
+use stepscope_service::{Period, StackFrame, Stacks, stack_hours, stacks};
 
 use crate::args::Flame;
 use crate::commands::export::{made, report_options};
@@ -26,8 +26,8 @@ use crate::input::remark;
 use crate::terminal;
 
 /// Which of a profile's values is the time, and which the time that it is compared with.
-const TIME: usize = 1;
-const BEFORE: usize = 2;
+const TIME_VALUE: usize = 1;
+const BEFORE_VALUE: usize = 2;
 /// The largest page.
 const MAX_PAGE: usize = 20_000_000;
 
@@ -42,7 +42,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(path: &Path) -> Result<Kind, Failure> {
+    fn from_path(path: &Path) -> Result<Kind, Failure> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let name = name.strip_suffix(".gz").unwrap_or(&name);
         let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
@@ -61,7 +61,7 @@ impl Kind {
 }
 
 pub(super) fn run(args: &Flame, out: &mut dyn Write) -> Result<(), Failure> {
-    let kind = args.output.as_deref().map(Kind::of).transpose()?;
+    let kind = args.output.as_deref().map(Kind::from_path).transpose()?;
     let now = now_ns();
     let period = Period::parse(args.hour.as_deref().unwrap_or(&args.last), now)?;
     let (found, name) = read(&args.directory, period)?;
@@ -145,7 +145,7 @@ fn profile(found: &Stacks, before: Option<&Stacks>, title: &str) -> Profile {
 }
 
 fn profile_values(before: Option<&Stacks>) -> usize {
-    if before.is_some() { BEFORE + 1 } else { BEFORE }
+    if before.is_some() { BEFORE_VALUE + 1 } else { BEFORE_VALUE }
 }
 
 fn placed(stacks: &mut StackTable, frames: &[StackFrame]) -> StackId {
@@ -165,9 +165,12 @@ fn write(
 ) -> Result<(), Failure> {
     let profile = profile(found, before, title);
     let svg = |mut out: &mut dyn Write| {
-        let options =
-            SvgOptions { title: title.to_owned(), before: before.map(|_| BEFORE), ..SvgOptions::default() };
-        write_svg(&profile, TIME, &options, &mut out)
+        let options = SvgOptions {
+            title: title.to_owned(),
+            before: before.map(|_| BEFORE_VALUE),
+            ..SvgOptions::default()
+        };
+        write_svg(&profile, TIME_VALUE, &options, &mut out)
     };
     match kind {
         Kind::Folded => folded(found, before, out)?,
@@ -180,7 +183,7 @@ fn write(
             writeln!(out, "</body></html>")?;
         }
         Kind::Html => {
-            let run = Arc::new(Run::of_document(Document::Profile(profile)));
+            let run = Arc::new(Run::from_document(Document::Profile(profile)));
             let report = made(report(run, &report_options(title.to_owned(), MAX_PAGE, false)?))?;
             out.write_all(&report.html)?;
         }
@@ -219,7 +222,7 @@ fn frame_text(frame: &StackFrame) -> String {
 
 /// The functions of an hour, as of any other profile.
 fn table(found: &Stacks, title: &str, top: usize, out: &mut dyn Write) -> Result<(), Failure> {
-    let run = Arc::new(Run::of_document(Document::Profile(profile(found, None, title))));
+    let run = Arc::new(Run::from_document(Document::Profile(profile(found, None, title))));
     let top = top.to_string();
     let answer = answer(&Ask::with("functions", [("top", top.as_str())])?, slice::from_ref(&run))?;
     Ok(write_answer::screen(out, &answer, &terminal::detect(&io::stdout()), false)?)
@@ -235,7 +238,7 @@ fn difference(
 ) -> Result<(), Failure> {
     let mut rows: BTreeMap<(String, String), [f64; 4]> = BTreeMap::new();
     for (at, stacks) in [before, found].into_iter().enumerate() {
-        let rows_of = functions(&profile(stacks, None, title), TIME).rows;
+        let rows_of = functions(&profile(stacks, None, title), TIME_VALUE).rows;
         for row in rows_of.iter().filter(|row: &&FunctionRow| row.total_share > 0.0) {
             let known = rows.entry((row.name.clone(), row.place())).or_default();
             (known[at], known[2 + at]) = (row.self_share, row.total_share);
@@ -268,7 +271,7 @@ fn difference(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use stepscope_production::CountedStack;
+    use stepscope_service::CountedStack;
 
     fn found(stacks: &[(&str, u64)]) -> Stacks {
         let frame = |name: &str| StackFrame { name: name.to_owned(), file: "a.py".to_owned(), line: 1 };
@@ -284,7 +287,7 @@ mod tests {
     fn two_hours_are_one_profile_with_two_times() {
         let (after, before) = (found(&[("main;new", 3), ("main", 1)]), found(&[("main;old", 2), ("main", 2)]));
         let made = profile(&after, Some(&before), "t");
-        assert_eq!([0, TIME, BEFORE].map(|value| made.total(value)), [4, 200_000_000, 200_000_000]);
+        assert_eq!([0, TIME_VALUE, BEFORE_VALUE].map(|value| made.total(value)), [4, 200_000_000, 200_000_000]);
         let mut text = Vec::new();
         folded(&after, Some(&before), &mut text).unwrap();
         assert_eq!(

@@ -3,10 +3,10 @@
 use std::io::{self, BufWriter, Write};
 
 use stepscope_ask::print::{self, Role, Screen, wrap};
-use stepscope_production::report::{self, DEFINITIONS};
-use stepscope_production::{Hours, Period, Store};
 use stepscope_record::clock::now_ns;
 use stepscope_serve::service_report;
+use stepscope_service::report::{self, DEFINITIONS};
+use stepscope_service::{Hours, Period, ServiceDir};
 
 use crate::args::{Against, Report, ReportFormat};
 use crate::commands::whole_file::write_whole;
@@ -18,7 +18,7 @@ const FILE_WIDTH: usize = 160;
 
 pub(super) fn run(args: &Report, out: &mut dyn Write) -> Result<(), Failure> {
     let period = Period::parse(args.at.as_deref().unwrap_or(&args.last), now_ns())?;
-    let store = Store::open(&args.directory)?;
+    let store = ServiceDir::open(&args.directory)?;
     match args.output.as_ref().filter(|path| path.as_os_str() != "-") {
         None => write(args, &store, period, &terminal::detect(&io::stdout()), out),
         Some(path) => write_whole(path, |file| {
@@ -31,7 +31,7 @@ pub(super) fn run(args: &Report, out: &mut dyn Write) -> Result<(), Failure> {
 
 fn write(
     args: &Report,
-    store: &Store,
+    store: &ServiceDir,
     period: Period,
     screen: &Screen,
     out: &mut dyn Write,
@@ -48,7 +48,7 @@ fn write(
         Against::Week => report::Against::WeekBefore,
         Against::Nothing => report::Against::Nothing,
     };
-    let made = report::Report::make(store, period, against)?;
+    let made = report::ServiceReport::make(store, period, against)?;
     match args.format {
         ReportFormat::Json => out.write_all(print::json(&made)?.as_bytes())?,
         ReportFormat::Md => out.write_all(screen.guard(&report::markdown(&made)).as_bytes())?,

@@ -4,13 +4,12 @@ use std::io::{self, IsTerminal, Write};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
-use serde_json::{Value, json};
-use stepscope_ask::print::{Cell, Column, Role, Screen, Table, middle_ellipsis, sparkline, units};
-use stepscope_production::dashboard::{RouteRow, ServiceDashboard};
-use stepscope_production::report::{change, rate};
-use stepscope_production::{Hours, Period, Store, verdict};
+use stepscope_ask::print::{Cell, Column, Columns, Role, Screen, Table, middle_ellipsis, sparkline, units};
 use stepscope_record::clock::now_ns;
 use stepscope_record::spy::{interrupted, notice_interrupts};
+use stepscope_service::dashboard::{RouteRow, ServiceDashboard};
+use stepscope_service::report::{change, rate};
+use stepscope_service::{Hours, Period, ServiceDir, verdict};
 
 use crate::args::ServiceTop;
 use crate::commands::top::keys::{Key, Keys};
@@ -20,11 +19,11 @@ use crate::format::{Format, emit};
 use crate::terminal;
 
 /// How often the screen is drawn.
-const REDRAW: Duration = Duration::from_secs(1);
+const REDRAW_PERIOD: Duration = Duration::from_secs(1);
 /// How soon Ctrl-C is noticed.
-const LOOK: Duration = Duration::from_millis(100);
+const POLL_PERIOD: Duration = Duration::from_millis(100);
 /// Points of the small chart in each row.
-const CHART: usize = 20;
+const CHART_COLUMNS: usize = 20;
 /// A terminal that does not say how high it is.
 const USUAL_HEIGHT: usize = 24;
 
@@ -59,7 +58,7 @@ impl SortBy {
 }
 
 pub(super) fn run(args: &ServiceTop, out: &mut dyn Write) -> Result<(), Failure> {
-    let hours = Hours::new(Store::open(&args.directory)?);
+    let hours = Hours::new(ServiceDir::open(&args.directory)?);
     let live = !args.once && io::stdout().is_terminal() && io::stdin().is_terminal();
     if live {
         return watch(args, &hours, out);
@@ -70,14 +69,8 @@ pub(super) fn run(args: &ServiceTop, out: &mut dyn Write) -> Result<(), Failure>
         verdict::text(&now.verdict, out, &screen)?;
         writeln!(out)?;
     }
-    let rows: Vec<Value> = sorted(&now, SortBy::default()).into_iter().map(|row| json!(row)).collect();
-    Ok(emit(
-        out,
-        &screen,
-        args.format,
-        &table(&now, &args.last, SortBy::default(), &screen, usize::MAX),
-        &rows,
-    )?)
+    let table = table(&now, &args.last, SortBy::default(), &screen, usize::MAX);
+    Ok(emit(out, &screen, args.format, &table, &sorted(&now, SortBy::default()))?)
 }
 
 fn look(args: &ServiceTop, hours: &Hours) -> Result<ServiceDashboard, Failure> {
@@ -98,11 +91,11 @@ fn watch(args: &ServiceTop, hours: &Hours, out: &mut dyn Write) -> Result<(), Fa
         }
         let drawn = Instant::now();
         let pressed = loop {
-            match keys.pressed.recv_timeout(LOOK) {
+            match keys.pressed.recv_timeout(POLL_PERIOD) {
                 Ok(key) => break Some(key),
                 Err(RecvTimeoutError::Disconnected) => break Some(Key::End),
                 Err(RecvTimeoutError::Timeout) if interrupted() => break Some(Key::End),
-                Err(RecvTimeoutError::Timeout) if drawn.elapsed() >= REDRAW => break None,
+                Err(RecvTimeoutError::Timeout) if drawn.elapsed() >= REDRAW_PERIOD => break None,
                 Err(RecvTimeoutError::Timeout) => {}
             }
         };
@@ -181,40 +174,36 @@ fn table(now: &ServiceDashboard, last: &str, sort: SortBy, screen: &Screen, most
             more => format!("{more} targets missed"),
         });
     }
-    let mut table = Table::new(vec![
-        Column::name("Route").flexible(12, middle_ellipsis),
-        Column::number("Per second"),
-        Column::number("Errors"),
-        Column::number("p50"),
-        Column::number("p95").keep(),
-        Column::number("Change"),
-        Column::number("p99").priority(60),
-        Column::text("p95 over time").priority(50),
-        Column::text("What grew").priority(40),
-    ])
-    .title(format!("{}, last {last}", now.name), facts.join(" · "))
-    .when_empty("no requests yet");
+    let misses = |route: &str| now.targets.iter().any(|t| t.target.route == route && !t.target.kept);
+    let chart_screen = Screen { palette: screen.palette, ..Screen::plain(CHART_COLUMNS) };
     let rows = sorted(now, sort);
-    for row in rows.iter().take(most) {
-        let missed = now.targets.iter().any(|target| target.target.route == row.route && !target.target.kept);
-        let name = Cell::text(row.route.clone());
-        let chart: Vec<i64> = row.p95_ns.iter().map(|ns| ns.unwrap_or(0) as i64).collect();
-        let errors = Cell::percent(row.now.error_rate);
-        table.row(vec![
-            if missed { name.role(Role::Bad) } else { name },
-            Cell::text(units::rate(row.now.per_second)),
-            if row.now.errors > 0 { errors.role(Role::Warn) } else { errors },
-            Cell::time(row.now.p50_ns as i64),
-            Cell::time(row.now.p95_ns as i64),
-            change(row.before.as_ref().map(|before| before.p95_ns), row.now.p95_ns),
-            Cell::time(row.now.p99_ns as i64),
-            Cell::text(sparkline(&Screen { palette: screen.palette, ..Screen::plain(CHART) }, &chart, CHART)),
-            row.grew.as_ref().map_or_else(Cell::nothing, |grew| {
+    let mut table = Columns::of(rows.iter().copied().take(most))
+        .add(Column::name("Route").flexible(12, middle_ellipsis), |r| {
+            let name = Cell::text(&r.route);
+            if misses(&r.route) { name.role(Role::Bad) } else { name }
+        })
+        .add(Column::number("Per second"), |r| Cell::text(units::rate(r.now.per_second)))
+        .add(Column::number("Errors"), |r| {
+            let errors = Cell::percent(r.now.error_rate);
+            if r.now.errors > 0 { errors.role(Role::Warn) } else { errors }
+        })
+        .add(Column::number("p50"), |r| Cell::time(r.now.p50_ns as i64))
+        .add(Column::number("p95").keep(), |r| Cell::time(r.now.p95_ns as i64))
+        .add(Column::number("Change"), |r| change(r.before.as_ref().map(|before| before.p95_ns), r.now.p95_ns))
+        .add(Column::number("p99").priority(60), |r| Cell::time(r.now.p99_ns as i64))
+        .add(Column::text("p95 over time").priority(50), |r| {
+            let chart: Vec<i64> = r.p95_ns.iter().map(|ns| ns.unwrap_or(0) as i64).collect();
+            Cell::text(sparkline(&chart_screen, &chart, CHART_COLUMNS))
+        })
+        .add(Column::text("What grew").priority(40), |r| {
+            Cell::maybe(r.grew.as_ref(), |grew| {
                 let more = grew.after_ns.saturating_sub(grew.before_ns) as i64;
                 Cell::text(format!("{} {}", grew.region, units::delta_time(more)))
-            }),
-        ]);
-    }
+            })
+        })
+        .table()
+        .title(format!("{}, last {last}", now.name), facts.join(" · "))
+        .when_empty("no requests yet");
     if rows.len() > most {
         table.note(format!("{} more routes", rows.len() - most));
     }

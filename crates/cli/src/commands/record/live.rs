@@ -9,17 +9,17 @@ use stepscope_analyse::findings::Thresholds;
 use stepscope_formats::{OpenOptions, read, write_chrome};
 use stepscope_ground::Problem;
 use stepscope_model::{Document, Trace};
-use stepscope_serve::{Backend, Found, Loading, SourceFiles};
+use stepscope_serve::{Backend, PendingRun, RunFile, SourceFiles};
 
 use crate::config;
 use crate::failure::Failure;
 
 /// How long at least until there is something newer to see.
-const EVERY: Duration = Duration::from_secs(2);
+const MIN_REFRESH_PERIOD: Duration = Duration::from_secs(2);
 /// Making traces may take one part in this many of the time.
-const SHARE: u32 = 20;
+const MAX_REFRESH_FRACTION: u32 = 20;
 /// How long the server waits for a trace.
-const PATIENCE: Duration = Duration::from_secs(30);
+const MAX_WAIT: Duration = Duration::from_secs(30);
 
 /// What the server and the sampling thread share.
 #[derive(Debug)]
@@ -79,7 +79,7 @@ impl Live {
     }
 
     fn trace(&self) -> Option<Trace> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + MAX_WAIT;
         let mut state = self.lock();
         state.wanted += 1;
         loop {
@@ -94,12 +94,12 @@ impl Live {
 }
 
 /// What the server holds.
-pub(super) struct Growing(pub(super) std::sync::Arc<Live>);
+pub(super) struct LiveBackend(pub(super) std::sync::Arc<Live>);
 
-impl Backend for Growing {
-    fn discover(&self) -> Result<Vec<Found>, Problem> {
+impl Backend for LiveBackend {
+    fn discover(&self) -> Result<Vec<RunFile>, Problem> {
         let mut state = self.0.lock();
-        let pause = EVERY.max(state.cost * SHARE);
+        let pause = MIN_REFRESH_PERIOD.max(state.cost * MAX_REFRESH_FRACTION);
         if !state.has_ended && state.version_at.is_none_or(|at| at.elapsed() >= pause) {
             state.version_at = Some(Instant::now());
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -107,7 +107,7 @@ impl Backend for Growing {
         }
         let name = self.0.path.file_name().unwrap_or_default().to_string_lossy();
         let label = name.trim_end_matches(".gz").trim_end_matches(".json").to_owned();
-        Ok(vec![Found {
+        Ok(vec![RunFile {
             path: self.0.path.clone(),
             label,
             bytes: 0,
@@ -125,9 +125,9 @@ impl Backend for Growing {
         config::thresholds(None).unwrap_or_default()
     }
 
-    fn open(&self, _: &Path) -> Loading {
+    fn open(&self, _: &Path) -> PendingRun {
         let live = self.0.clone();
-        Loading {
+        PendingRun {
             progress: Box::new(|| (0, 0)),
             read: Box::new(move || {
                 let trace = live.trace().ok_or_else(|| {

@@ -7,14 +7,14 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use stepscope_formats::{SvgOptions, write_chrome, write_pprof, write_speedscope, write_svg};
 use stepscope_model::{Profile, StackTable};
-use stepscope_record::spy::{Sampling, Wanted};
+use stepscope_record::spy::{SampleFilter, Sampling};
 
 use crate::args::{Record, RecordFormat};
 use crate::commands::whole_file::write_whole;
 use crate::failure::Failure;
 
 /// Which of the profile's values is the time.
-const TIME: usize = 1;
+const TIME_VALUE: usize = 1;
 
 /// What a file holds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) enum Kind {
 
 impl Kind {
     /// By the format asked for, else by the name.
-    pub(super) fn of(format: Option<RecordFormat>, path: Option<&Path>) -> Result<Kind, Failure> {
+    pub(super) fn choose(format: Option<RecordFormat>, path: Option<&Path>) -> Result<Kind, Failure> {
         if let Some(format) = format {
             return Ok(match format {
                 RecordFormat::Flamegraph => Kind::Svg,
@@ -112,14 +112,14 @@ fn content(sampling: &Sampling, args: &Record, kind: Kind, mut out: &mut dyn Wri
     if kind == Kind::Trace {
         return write_chrome(&sampling.trace(args.rate), &mut out);
     }
-    let wanted = Wanted { idle: args.idle, gil: args.gil, functions: args.function };
+    let wanted = SampleFilter { idle: args.idle, gil: args.gil, functions: args.function };
     let mut profile = sampling.profile(wanted);
     profile.name = sampling.processes.first().map(|process| process.command.clone()).unwrap_or_default();
     match kind {
         Kind::Trace => Ok(()),
         Kind::Svg => {
             let options = SvgOptions { title: profile.name.clone(), ..SvgOptions::default() };
-            write_svg(&profile, TIME, &options, &mut out)
+            write_svg(&profile, TIME_VALUE, &options, &mut out)
         }
         Kind::Speedscope => write_speedscope(&profile, &mut out),
         Kind::Pprof => write_pprof(&profile, &mut out),
@@ -170,7 +170,7 @@ mod tests {
 
     #[test]
     fn the_name_says_what_is_written() {
-        let of = |name: &str| Kind::of(None, Some(Path::new(name)));
+        let of = |name: &str| Kind::choose(None, Some(Path::new(name)));
         assert_eq!(of("a.svg").ok(), Some(Kind::Svg));
         assert_eq!(of("a.speedscope.json.gz").ok(), Some(Kind::Speedscope));
         assert_eq!(of("a.json").ok(), Some(Kind::Trace));
@@ -178,6 +178,6 @@ mod tests {
         assert_eq!(of("out.txt").ok(), Some(Kind::Folded));
         assert_eq!(of("a.pb.gz").ok(), Some(Kind::Pprof));
         assert!(of("a.exe").is_err() && of("a").is_err());
-        assert_eq!(Kind::of(Some(RecordFormat::Raw), Some(Path::new("a"))).ok(), Some(Kind::Folded));
+        assert_eq!(Kind::choose(Some(RecordFormat::Raw), Some(Path::new("a"))).ok(), Some(Kind::Folded));
     }
 }

@@ -6,15 +6,15 @@ use std::time::Instant;
 
 use serde::Serialize;
 use stepscope_ask::print::units;
-use stepscope_record::monitor::DeviceUse;
+use stepscope_record::machine::DeviceUse;
 use stepscope_record::spy::Sampling;
 
-use super::super::place::Shortener;
+use super::super::source_paths::Shortener;
 
 /// Pages of memory are this long where Linux runs Python.
-const PAGE: i64 = 4096;
+const PAGE_BYTES: i64 = 4096;
 /// Ticks of the system's clock per second, in its files.
-const TICKS: f64 = 100.0;
+const TICKS_PER_S: f64 = 100.0;
 
 /// What rows are sorted by.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -95,9 +95,9 @@ impl Counts {
         self.recent_ns += passed;
         let mut on_stack = HashSet::new();
         for run in runs {
-            self.looks += u64::from(run.looks);
-            let each = (run.end_ns - run.start_ns) / i64::from(run.looks.max(1));
-            let gil_ns = each * i64::from(run.gil_looks);
+            self.looks += u64::from(run.samples);
+            let each = (run.end_ns - run.start_ns) / i64::from(run.samples.max(1));
+            let gil_ns = each * i64::from(run.gil_samples);
             self.gil_ns += gil_ns;
             self.recent_gil_ns += gil_ns;
             self.threads.insert(run.thread, !run.waits);
@@ -179,7 +179,7 @@ impl Counts {
     }
 
     /// The process in pieces: its Python, what it uses, its threads, and how busy the interpreter's lock is.
-    pub(super) fn headline(&self, version: &str, usage: &Used) -> Vec<String> {
+    pub(super) fn headline(&self, version: &str, usage: &ProcessUse) -> Vec<String> {
         let running = self.threads.values().filter(|runs| **runs).count();
         let gil = self.recent_gil_ns as f64 / self.recent_ns.max(1) as f64;
         let mut parts = vec![
@@ -216,7 +216,7 @@ pub(super) struct Usage {
 
 /// What it used lately.
 #[derive(Copy, Clone, Debug, Default)]
-pub(super) struct Used {
+pub(super) struct ProcessUse {
     pub(super) cpu: Option<f64>,
     pub(super) rss: Option<i64>,
 }
@@ -226,7 +226,7 @@ impl Usage {
         Usage { pid, before: seconds(pid).map(|used| (Instant::now(), used)) }
     }
 
-    pub(super) fn since_last(&mut self) -> Used {
+    pub(super) fn since_last(&mut self) -> ProcessUse {
         let now = Instant::now();
         let used = seconds(self.pid);
         let cpu = self.before.zip(used).map(|((then, before), used)| {
@@ -235,7 +235,7 @@ impl Usage {
         self.before = used.map(|used| (now, used));
         let statm = fs::read_to_string(format!("/proc/{}/statm", self.pid)).unwrap_or_default();
         let rss = statm.split_ascii_whitespace().nth(1).and_then(|pages| pages.parse::<i64>().ok());
-        Used { cpu, rss: rss.map(|pages| pages.saturating_mul(PAGE)) }
+        ProcessUse { cpu, rss: rss.map(|pages| pages.saturating_mul(PAGE_BYTES)) }
     }
 }
 
@@ -244,5 +244,5 @@ fn seconds(pid: u32) -> Option<f64> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, rest) = text.rsplit_once(')')?;
     let field = |at: usize| rest.split_ascii_whitespace().nth(at)?.parse::<f64>().ok();
-    Some((field(11)? + field(12)?) / TICKS)
+    Some((field(11)? + field(12)?) / TICKS_PER_S)
 }

@@ -5,8 +5,6 @@ use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
 use crate::failure::Failure;
-
-/// A key.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(in crate::commands) enum Key {
     Char(char),

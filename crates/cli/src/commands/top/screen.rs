@@ -10,9 +10,9 @@ use crate::terminal;
 
 const FUNCTION: &str = "Function";
 /// Between columns.
-const GAP: usize = 2;
+const COLUMN_GAP: usize = 2;
 /// From this share of a processor on, a function's own time stands out.
-const HOT: f64 = 0.1;
+const HOT_SHARE: f64 = 0.1;
 /// Columns of numbers before the function.
 const NUMBERS: [(&str, usize); 4] = [("Own", 7), ("Total", 7), ("Own time", 11), ("Total time", 11)];
 /// The function's name is cut before its place is where both do not fit; it gets at most this share of the room.
@@ -22,7 +22,7 @@ const USUAL_HEIGHT: usize = 24;
 
 /// What is on the screen.
 #[derive(Debug, Default)]
-pub(super) struct Shown {
+pub(super) struct TopView {
     pub(super) command: String,
     /// What is true of the whole process, in pieces.
     pub(super) headline: Vec<String>,
@@ -37,7 +37,7 @@ pub(super) struct Shown {
     pub(super) gil_only: bool,
 }
 
-impl Shown {
+impl TopView {
     /// A key while a filter is typed.
     pub(super) fn type_filter(&mut self, key: Key) {
         match key {
@@ -67,7 +67,7 @@ pub(in crate::commands) fn end(out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Draws all of it.
-pub(super) fn draw(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn draw(shown: &TopView, out: &mut dyn Write) -> io::Result<()> {
     let screen = terminal::detect(&io::stdout());
     let height = terminal_size::terminal_size().map_or(USUAL_HEIGHT, |(_, height)| usize::from(height.0));
     write!(out, "\u{1b}[H")?;
@@ -81,14 +81,14 @@ pub(super) fn draw(shown: &Shown, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// The lines of the screen, as many as fit.
-pub(super) fn lines(shown: &Shown, screen: &Screen, height: usize) -> Vec<String> {
+pub(super) fn lines(shown: &TopView, screen: &Screen, height: usize) -> Vec<String> {
     let fit = |text: &str| end_ellipsis(&screen.text(text), screen.width);
     let mut lines = vec![screen.paint(Role::Heading, &fit(&shown.command))];
     lines.extend(packed(&shown.headline, screen.width).iter().map(|line| fit(line)));
     lines.extend(shown.gpus.iter().map(|line| fit(line)));
     lines.push(String::new());
     let widest = shown.rows.iter().map(|row| width(&screen.text(&row.function))).max().unwrap_or(0);
-    let numbers: usize = NUMBERS.iter().map(|(_, room)| room).sum::<usize>() + GAP;
+    let numbers: usize = NUMBERS.iter().map(|(_, room)| room).sum::<usize>() + COLUMN_GAP;
     let room = screen.width.saturating_sub(numbers).max(10);
     let name_room = widest.max(width(FUNCTION)).min(room * NAME_SHARE.0 / NAME_SHARE.1);
     lines.push(head(shown.sort, screen, name_room));
@@ -138,13 +138,13 @@ fn head(sort: SortBy, screen: &Screen, name_room: usize) -> String {
         line.push_str(&" ".repeat(room - name.len()));
         line.push_str(&screen.paint(role, name));
     }
-    let names = format!("{FUNCTION:<name_room$}{:GAP$}Place", "");
-    let room = screen.width.saturating_sub(NUMBERS.iter().map(|(_, room)| room).sum::<usize>() + GAP);
-    format!("{line}{:GAP$}{}", "", screen.paint(Role::Heading, &end_ellipsis(&names, room)))
+    let names = format!("{FUNCTION:<name_room$}{:COLUMN_GAP$}Place", "");
+    let room = screen.width.saturating_sub(NUMBERS.iter().map(|(_, room)| room).sum::<usize>() + COLUMN_GAP);
+    format!("{line}{:COLUMN_GAP$}{}", "", screen.paint(Role::Heading, &end_ellipsis(&names, room)))
 }
 
 /// What keys do; the shortest words that say it where there is little room.
-fn help(shown: &Shown, room: usize) -> String {
+fn help(shown: &TopView, room: usize) -> String {
     if shown.filtering {
         return format!("filter: {}_   Enter keeps it, Esc clears it", shown.filter);
     }
@@ -176,17 +176,17 @@ fn row_line(row: &Row, screen: &Screen, name_room: usize, room: usize) -> String
     for (at, (cell, (_, room))) in cells.iter().zip(NUMBERS).enumerate() {
         line.push_str(&" ".repeat(room.saturating_sub(width(cell))));
         match at {
-            0 if row.own >= HOT => line.push_str(&screen.paint(Role::Warn, cell)),
+            0 if row.own >= HOT_SHARE => line.push_str(&screen.paint(Role::Warn, cell)),
             _ if quiet => line.push_str(&screen.paint(Role::Dim, cell)),
             _ => line.push_str(cell),
         }
     }
     let name = middle_ellipsis(&screen.text(&row.function), name_room);
-    let gap = " ".repeat(name_room.saturating_sub(width(&name)) + GAP);
+    let gap = " ".repeat(name_room.saturating_sub(width(&name)) + COLUMN_GAP);
     let name = if quiet { screen.paint(Role::Dim, &name) } else { name };
-    let left = room.saturating_sub(name_room + GAP);
+    let left = room.saturating_sub(name_room + COLUMN_GAP);
     let place = if left < 8 { String::new() } else { start_ellipsis(&screen.text(&row.place), left) };
-    format!("{line}{:GAP$}{name}{gap}{}", "", screen.paint(Role::Dim, &place))
+    format!("{line}{:COLUMN_GAP$}{name}{gap}{}", "", screen.paint(Role::Dim, &place))
 }
 
 /// The end of a path says more than its start.
@@ -221,14 +221,14 @@ mod tests {
             own_ns: 1_500_000_000,
             total_ns: 2_000_000_000,
         };
-        let shown = Shown {
+        let shown = TopView {
             command: "python train.py".to_owned(),
             headline: ["Python 3.11.7", "GIL held 93.0%", "threads 1 of 12 running", "memory 1.88 GiB"]
                 .map(str::to_owned)
                 .to_vec(),
             gpus: vec!["GPU 0 busy 75.0%".to_owned()],
             rows: (0..50).map(row).collect(),
-            ..Shown::default()
+            ..TopView::default()
         };
         for columns in [40, 60, 80, 200] {
             let lines = super::lines(&shown, &Screen::plain(columns), 14);
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_filter_is_typed() {
-        let mut shown = Shown { filtering: true, ..Shown::default() };
+        let mut shown = TopView { filtering: true, ..TopView::default() };
         for key in [Key::Char('a'), Key::Char('b'), Key::Backspace, Key::Enter] {
             shown.type_filter(key);
         }

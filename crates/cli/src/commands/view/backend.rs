@@ -8,8 +8,8 @@ use std::time::UNIX_EPOCH;
 use stepscope_analyse::findings::Thresholds;
 use stepscope_formats::{OpenOptions, Progress, ReadError, discover, open};
 use stepscope_ground::Problem;
-use stepscope_production::{Hours, Store};
-use stepscope_serve::{Backend, Found, Loading, SourceFiles};
+use stepscope_serve::{Backend, PendingRun, RunFile, SourceFiles};
+use stepscope_service::{Hours, ServiceDir};
 
 use crate::config;
 use crate::failure::Failure;
@@ -26,14 +26,14 @@ pub(crate) struct Files {
 impl Files {
     /// Fails if one of the paths leads nowhere; a folder may be empty yet.
     pub(crate) fn new(paths: &[PathBuf], max_text_bytes: Option<u64>) -> Result<Files, Failure> {
-        let services: Vec<&PathBuf> = paths.iter().filter(|path| Store::is_one(path)).collect();
+        let services: Vec<&PathBuf> = paths.iter().filter(|path| ServiceDir::is_one(path)).collect();
         if services.len() > 1 {
             return Err(Failure::wrong_use(
                 "only one directory of a service can be shown at a time",
                 "start `stepscope view` once for each",
             ));
         }
-        let service = services.first().map(Store::open).transpose()?.map(Hours::new);
+        let service = services.first().map(ServiceDir::open).transpose()?.map(Hours::new);
         for path in paths {
             match discover(path) {
                 Ok(_) | Err(ReadError::NoTraces { .. }) => {}
@@ -68,7 +68,7 @@ impl Files {
 }
 
 impl Backend for Files {
-    fn discover(&self) -> Result<Vec<Found>, Problem> {
+    fn discover(&self) -> Result<Vec<RunFile>, Problem> {
         let mut all = Vec::new();
         for root in &self.paths {
             let files = match discover(root) {
@@ -81,7 +81,7 @@ impl Backend for Files {
                 let since = modified.and_then(|at| at.duration_since(UNIX_EPOCH).ok());
                 let label = self.label(root, &file.path);
                 let modified_ms = since.map(|since| since.as_millis() as u64);
-                all.push(Found { path: file.path, label, bytes: file.bytes, modified_ms, recording: false });
+                all.push(RunFile { path: file.path, label, bytes: file.bytes, modified_ms, recording: false });
             }
         }
         Ok(all)
@@ -99,14 +99,14 @@ impl Backend for Files {
         self.thresholds.clone()
     }
 
-    fn open(&self, path: &Path) -> Loading {
+    fn open(&self, path: &Path) -> PendingRun {
         let progress = Arc::new(Progress::default());
         let mut options = OpenOptions { progress: Some(progress.clone()), ..OpenOptions::default() };
         if let Some(limit) = self.max_text_bytes {
             options.max_text_bytes = limit;
         }
         let path = path.to_owned();
-        Loading {
+        PendingRun {
             progress: Box::new(move || {
                 (progress.read.load(Ordering::Relaxed), progress.total.load(Ordering::Relaxed))
             }),

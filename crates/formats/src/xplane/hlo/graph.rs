@@ -20,18 +20,19 @@ impl Numbers {
         self.first[computation] + at as u32
     }
 
-    /// The number of the instruction of a name; one of a computation that is not fused.
-    pub(super) fn named(&self, module: &Module<'_>, name: &str) -> Option<u32> {
-        let computations = module.computations.iter().enumerate().filter(|(_, c)| !c.is_fused);
-        computations
-            .filter_map(|(number, c)| {
-                Some(self.node(number, c.instructions.iter().position(|i| i.name == name)?))
-            })
-            .next()
+    /// The numbers of the instructions by name; of a computation that is not fused, the first of a name.
+    pub(super) fn by_name<'m>(&self, module: &Module<'m>) -> HashMap<&'m str, u32, RandomState> {
+        let mut by_name = HashMap::default();
+        for (number, computation) in module.computations.iter().enumerate().filter(|(_, c)| !c.is_fused) {
+            for (at, instruction) in computation.instructions.iter().enumerate() {
+                by_name.entry(instruction.name).or_insert_with(|| self.node(number, at));
+            }
+        }
+        by_name
     }
 
     /// The number of the instruction with an id.
-    pub(super) fn of(&self, id: u64) -> Option<u32> {
+    pub(super) fn by_id(&self, id: u64) -> Option<u32> {
         self.by_id.get(&id).copied()
     }
 }
@@ -51,21 +52,22 @@ pub(super) fn graph(module: &Module<'_>) -> (ProgramGraph, Numbers) {
     let (mut operands, mut calls) = (Vec::new(), Vec::new());
     for (number, computation) in module.computations.iter().enumerate() {
         let is_fused = computation.is_fused || module.is_applied(computation.id);
-        builder.computation(computation.name, is_fused);
+        let root = computation.position(computation.root).map(|at| numbers.node(number, at));
+        builder.computation(computation.name, is_fused, root);
         for instruction in &computation.instructions {
             operands.clear();
             calls.clear();
             let within = instruction.operands.iter().filter_map(|&id| computation.position(id));
             operands.extend(within.map(|at| numbers.node(number, at)));
             calls.extend(instruction.calls.iter().filter_map(|&id| module.position(id)).map(|at| at as u32));
-            let source = module.source(instruction);
             builder.node(NewNode {
                 name: instruction.name,
                 opcode: instruction.opcode,
-                shape: &instruction.shape.text(),
-                op_path: instruction.op_path,
-                file: source.as_ref().map_or("", |source| &source.file),
-                line: source.as_ref().map_or(0, |source| source.line),
+                shape: instruction.shape.clone(),
+                op_name: instruction.op_name,
+                op_type: instruction.op_type,
+                source: module.source(instruction),
+                details: instruction.details.clone(),
                 operands: &operands,
                 calls: &calls,
             });

@@ -1,11 +1,11 @@
-//! A module: its computations and their instructions, as far as costs and names need them.
+//! A module: its computations and their instructions, as far as analyses need them.
 
 use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
-use stepscope_model::SourceLine;
-
-use super::shape::Shape;
 use stepscope_ground::protobuf::{Field, Fields, numbers};
+use stepscope_model::{InstructionDetails, ResultShape, SourceLine};
+
+use super::shape::shape;
 
 /// One instruction.
 #[derive(Debug, Default)]
@@ -13,28 +13,12 @@ pub(super) struct Instruction<'m> {
     pub(super) name: &'m str,
     pub(super) opcode: &'m str,
     pub(super) id: u64,
-    pub(super) shape: Shape,
+    pub(super) shape: ResultShape,
     pub(super) operands: Vec<u64>,
     pub(super) calls: Vec<u64>,
-    pub(super) op_path: &'m str,
-    /// The framework's operator, whole: of what was merged, all.
     pub(super) op_name: &'m str,
-    /// The type of that operator.
     pub(super) op_type: &'m str,
-    /// How a fusion is built (`kLoop`).
-    pub(super) fusion_kind: &'m str,
-    pub(super) parameter: u64,
-    pub(super) target: &'m str,
-    pub(super) config: &'m [u8],
-    /// Sizes of a window, by dimension.
-    pub(super) window: Vec<u64>,
-    /// Whether its input or its window has holes.
-    pub(super) is_dilated: (bool, bool),
-    pub(super) kernel_output_feature: u64,
-    /// Dimensions that a product sums over, of its first operand.
-    pub(super) contracts: Vec<u64>,
-    /// Whether its products must not be rounded to fewer bits than their elements have.
-    pub(super) is_precise: bool,
+    pub(super) details: InstructionDetails,
     file: &'m str,
     line: u64,
     frame: u64,
@@ -69,10 +53,6 @@ pub(super) struct Computation<'m> {
 }
 
 impl<'m> Computation<'m> {
-    pub(super) fn get(&self, id: u64) -> Option<&Instruction<'m>> {
-        self.instructions.get(self.position(id)?)
-    }
-
     /// Where the instruction with an id is.
     pub(super) fn position(&self, id: u64) -> Option<usize> {
         self.by_id.get(&id).copied()
@@ -122,18 +102,9 @@ impl<'m> Module<'m> {
         module
     }
 
-    pub(super) fn computation(&self, id: u64) -> Option<&Computation<'m>> {
-        self.computations.get(self.position(id)?)
-    }
-
     /// Where the computation with an id is.
     pub(super) fn position(&self, id: u64) -> Option<usize> {
         self.by_id.get(&id).copied()
-    }
-
-    /// The instruction with an id, wherever it is.
-    pub(super) fn instruction(&self, id: u64) -> Option<&Instruction<'m>> {
-        self.computations.iter().find_map(|computation| computation.get(id))
     }
 
     /// The positions of a computation's instructions in the order in which they run; without a schedule, as they are.
@@ -154,13 +125,13 @@ impl<'m> Module<'m> {
     }
 
     /// The line of source code that an instruction comes from.
-    pub(super) fn source(&self, instruction: &Instruction<'m>) -> Option<SourceLine> {
+    pub(super) fn source(&self, instruction: &Instruction<'m>) -> Option<SourceLine<'m>> {
         let (file, line) = match instruction.file {
             "" => self.frame(instruction.frame)?,
             file => (file, instruction.line),
         };
         let line = u32::try_from(line).ok().filter(|&line| line > 0)?;
-        Some(SourceLine { file: file.to_owned(), line })
+        Some(SourceLine { file, line })
     }
 
     /// Frames, locations and files are counted from 1.
@@ -240,36 +211,38 @@ fn computation(message: &[u8]) -> Computation<'_> {
 
 fn instruction(message: &[u8]) -> Instruction<'_> {
     let mut found = Instruction::default();
+    let mut config: &[u8] = &[];
     for field in Fields::new(message).flatten() {
         match field {
             (1, Field::Bytes(name)) => found.name = text(name),
             (2, Field::Bytes(opcode)) => found.opcode = text(opcode),
-            (3, Field::Bytes(shape)) => found.shape = Shape::read(shape),
+            (3, Field::Bytes(bytes)) => found.shape = shape(bytes),
             (7, Field::Bytes(metadata)) => origin(metadata, &mut found),
-            (9, Field::Number(parameter)) => found.parameter = parameter,
-            (11, Field::Bytes(kind)) => found.fusion_kind = text(kind),
+            (9, Field::Number(parameter)) => found.details.parameter = parameter,
+            (11, Field::Bytes(kind)) => text(kind).clone_into(&mut found.details.fusion_kind),
             (15, Field::Bytes(window)) => {
                 for field in Fields::new(window).flatten() {
                     if let (1, Field::Bytes(dim)) = field {
-                        found.window.push(number(dim, 1));
-                        found.is_dilated.0 |= number(dim, 6) > 1;
-                        found.is_dilated.1 |= number(dim, 5) > 1;
+                        found.details.window.push(number(dim, 1));
+                        found.details.is_base_dilated |= number(dim, 6) > 1;
+                        found.details.is_window_dilated |= number(dim, 5) > 1;
                     }
                 }
             }
-            (16, Field::Bytes(dims)) => found.kernel_output_feature = number(dims, 4),
-            (28, Field::Bytes(target)) => found.target = text(target),
+            (16, Field::Bytes(dims)) => found.details.kernel_output_feature = number(dims, 4),
+            (28, Field::Bytes(target)) => text(target).clone_into(&mut found.details.target),
             (30, Field::Bytes(dims)) => {
+                let contracts = found.details.contracts.get_or_insert_default();
                 for field in Fields::new(dims).flatten() {
                     if let (1, list) = field {
-                        add(list, &mut found.contracts);
+                        add(list, contracts);
                     }
                 }
             }
             (35, Field::Number(id)) => found.id = id,
             (36, list) => add(list, &mut found.operands),
             (38, list) => add(list, &mut found.calls),
-            (43, Field::Bytes(config)) => found.config = config,
+            (43, Field::Bytes(bytes)) => config = bytes,
             (51, Field::Bytes(precision)) => {
                 let mut wanted = Vec::new();
                 for field in Fields::new(precision).flatten() {
@@ -278,12 +251,36 @@ fn instruction(message: &[u8]) -> Instruction<'_> {
                     }
                 }
                 // 0 is the default, 1 high, 2 highest.
-                found.is_precise = wanted.iter().any(|&precision| precision >= 2);
+                found.details.is_precise = wanted.iter().any(|&precision| precision >= 2);
             }
             _ => {}
         }
     }
+    // Libraries that multiply matrices say what they do in their configuration.
+    let details = &mut found.details;
+    if details.target.starts_with("__cublas") || details.target.starts_with("__onednn$matmul") {
+        let read = contracting(config);
+        details.is_precise |= read.as_ref().is_some_and(|(_, is_precise)| *is_precise);
+        details.contracts = read.map(|(contracts, _)| contracts);
+    }
     found
+}
+
+/// The dimensions of its first operand that a library's matrix product sums over, and whether it must not round.
+fn contracting(config: &[u8]) -> Option<(Vec<u64>, bool)> {
+    /// No configuration is longer.
+    const MAX_CONFIG: usize = 1 << 20;
+    if config.len() > MAX_CONFIG {
+        return None;
+    }
+    let config: serde_json::Value = serde_json::from_slice(config).ok()?;
+    let inner = ["gemm_backend_config", "onednn_matmul_config"].iter().find_map(|key| config.get(key));
+    let inner = inner.unwrap_or(&config);
+    let dims = inner.get("dot_dimension_numbers")?.get("lhs_contracting_dimensions")?;
+    let precision = inner.get("precision_config").and_then(|precision| precision.get("operand_precision"));
+    let is_precise = precision.and_then(|p| p.as_array()).is_some_and(|p| p.iter().any(|p| p == "HIGHEST"));
+    let number = |value: &serde_json::Value| value.as_u64().or_else(|| value.as_str()?.parse().ok());
+    Some((dims.as_array()?.iter().map(number).collect::<Option<_>>()?, is_precise))
 }
 
 /// Where an instruction comes from.
@@ -291,11 +288,7 @@ fn origin<'m>(metadata: &'m [u8], found: &mut Instruction<'m>) {
     for field in Fields::new(metadata).flatten() {
         match field {
             (1, Field::Bytes(kind)) => found.op_type = text(kind),
-            // Of what was merged, the first.
-            (2, Field::Bytes(path)) => {
-                found.op_name = text(path);
-                found.op_path = found.op_name.split(';').next().unwrap_or_default();
-            }
+            (2, Field::Bytes(name)) => found.op_name = text(name),
             (3, Field::Bytes(file)) => found.file = text(file),
             (4, Field::Number(line)) => found.line = line,
             (15, Field::Number(frame)) => found.frame = frame,

@@ -1,17 +1,10 @@
 //! Shapes of results.
 
 use stepscope_ground::protobuf::{Field, Fields, numbers};
+use stepscope_model::{ElementType, ResultShape};
 
 /// Tuples in tuples beyond this are not looked into.
-const MAX_DEPTH: usize = 8;
-
-/// The shape of a result: an array, or a tuple of shapes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Shape {
-    pub(super) element: u64,
-    pub(super) dims: Vec<u64>,
-    pub(super) parts: Vec<Shape>,
-}
+const MAX_TUPLE_DEPTH: usize = 8;
 
 /// Names and bits of the types of elements, by the number that XLA gives them.
 const ELEMENTS: [(&str, u64); 34] = [
@@ -51,55 +44,20 @@ const ELEMENTS: [(&str, u64); 34] = [
     ("f8e8m0fnu", 8),
 ];
 
-impl Shape {
-    pub(super) fn read(message: &[u8]) -> Shape {
-        read(message, MAX_DEPTH)
-    }
-
-    /// The name of the type of its elements.
-    pub(super) fn element_name(&self) -> &'static str {
-        ELEMENTS.get(self.element as usize).map_or("unknown", |element| element.0)
-    }
-
-    /// How many elements an array has.
-    pub(super) fn elements(&self) -> u64 {
-        self.dims.iter().fold(1, |product: u64, &size| product.saturating_mul(size))
-    }
-
-    /// Bytes of an array, or of all parts of a tuple.
-    pub(super) fn bytes(&self) -> u64 {
-        let bits = ELEMENTS.get(self.element as usize).map_or(0, |element| element.1);
-        let own = if bits == 0 { 0 } else { self.elements().saturating_mul(bits).div_ceil(8) };
-        self.parts.iter().fold(own, |sum, part| sum.saturating_add(part.bytes()))
-    }
-
-    /// The array that it is, or the first of a tuple.
-    pub(super) fn first(&self) -> &Shape {
-        self.parts.first().unwrap_or(self)
-    }
-
-    /// The shape at a place: of a tuple its part, and so on.
-    pub(super) fn at(&self, place: &[u64]) -> Option<&Shape> {
-        place.iter().try_fold(self, |shape, &part| shape.parts.get(usize::try_from(part).ok()?))
-    }
-
-    /// `bf16[8,512]`.
-    pub(super) fn text(&self) -> String {
-        if !self.parts.is_empty() {
-            let shown: Vec<String> = self.parts.iter().take(4).map(Shape::text).collect();
-            let more = if self.parts.len() > 4 { ", …" } else { "" };
-            return format!("({}{more})", shown.join(", "));
-        }
-        let dims: Vec<String> = self.dims.iter().map(u64::to_string).collect();
-        format!("{}[{}]", self.element_name(), dims.join(","))
-    }
+/// The shape in a serialized `ShapeProto`.
+pub(super) fn shape(message: &[u8]) -> ResultShape {
+    read(message, MAX_TUPLE_DEPTH)
 }
 
-fn read(message: &[u8], depth: usize) -> Shape {
-    let mut shape = Shape::default();
+fn read(message: &[u8], depth: usize) -> ResultShape {
+    let mut shape = ResultShape::default();
     for field in Fields::new(message).flatten() {
         match field {
-            (2, Field::Number(element)) => shape.element = element,
+            (2, Field::Number(number)) => {
+                let known = usize::try_from(number).ok().and_then(|number| ELEMENTS.get(number));
+                let &(name, bits) = known.unwrap_or(&("unknown", 0));
+                shape.element = ElementType { name, bits };
+            }
             (3, dims) => {
                 // What came before the damage counts.
                 let _ = numbers(dims, &mut shape.dims);

@@ -7,7 +7,7 @@ use std::cell::UnsafeCell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::state::{self, Teller};
+use super::state::{self, AllocationSource};
 
 /// What CPython's headers call `PyMemAllocatorEx`.
 #[repr(C)]
@@ -28,14 +28,14 @@ pub(super) struct Access {
 }
 
 /// Another thread may use the raw allocator while it is looked at; not every time.
-const TRIES: usize = 5;
+const MAX_TRIES: usize = 5;
 
 const RAW: usize = 0;
 const MEM: usize = 1;
 const OBJ: usize = 2;
 
 /// What Python's small allocator takes from its pools; it asks the raw one for more.
-const SMALL: usize = 512;
+const MAX_SMALL_BYTES: usize = 512;
 
 struct Originals(UnsafeCell<[Option<Allocator>; 3]>);
 // SAFETY: written by holders of the interpreter while no hook is there.
@@ -55,19 +55,19 @@ fn original(domain: usize) -> &'static Allocator {
     unsafe { (&(*ORIGINALS.0.get()))[domain].as_ref().unwrap_unchecked() }
 }
 
-const fn teller(domain: usize) -> Teller {
-    if domain == RAW { Teller::Native } else { Teller::Python }
+const fn source(domain: usize) -> AllocationSource {
+    if domain == RAW { AllocationSource::Native } else { AllocationSource::Python }
 }
 
 #[inline]
 fn tells(domain: usize, size: usize) -> bool {
-    domain == RAW || size <= SMALL || !LARGE_IS_RAW.load(Ordering::Relaxed)
+    domain == RAW || size <= MAX_SMALL_BYTES || !LARGE_IS_RAW.load(Ordering::Relaxed)
 }
 
 #[inline]
 fn tell(domain: usize, address: *mut c_void, size: usize) {
     if tells(domain, size) {
-        state::allocated(address as usize, size, teller(domain));
+        state::allocated(address as usize, size, source(domain));
     }
     if PROBING.load(Ordering::Relaxed) {
         PROBED[domain].store(address as usize, Ordering::Relaxed);
@@ -174,7 +174,7 @@ pub(super) unsafe fn install(access: Access) {
             (access.get)(domain as c_int, found.as_mut_ptr());
             let found = found.assume_init();
             // One that was left in may be gone by now: whoever was there before us put back what was there before them.
-            if IS_IN[domain].swap(true, Ordering::Relaxed) && probe(&found, SMALL / 2)[domain] != 0 {
+            if IS_IN[domain].swap(true, Ordering::Relaxed) && probe(&found, MAX_SMALL_BYTES / 2)[domain] != 0 {
                 continue;
             }
             (*ORIGINALS.0.get())[domain] = Some(found);
@@ -182,8 +182,8 @@ pub(super) unsafe fn install(access: Access) {
             (access.set)(domain as c_int, &raw mut ours);
         }
         // A large piece from the allocator of objects: does the raw one hand it out, or something around it, or nothing?
-        let seen: [[usize; 3]; TRIES] =
-            std::array::from_fn(|_| probe(&hook(OBJ, original(OBJ).context), 4 * SMALL));
+        let seen: [[usize; 3]; MAX_TRIES] =
+            std::array::from_fn(|_| probe(&hook(OBJ, original(OBJ).context), 4 * MAX_SMALL_BYTES));
         let is_same = seen.iter().any(|[raw, _, objects]| raw == objects && *raw != 0);
         LARGE_IS_RAW.store(is_same, Ordering::Relaxed);
         if !is_same && seen.iter().all(|[raw, ..]| *raw != 0) {
@@ -216,7 +216,7 @@ pub(super) unsafe fn remove(access: Access) -> bool {
                 (access.set)(domain as c_int, &raw mut before);
                 IS_IN[domain].store(false, Ordering::Relaxed);
             } else {
-                asked &= probe(&found, SMALL / 2)[domain] != 0;
+                asked &= probe(&found, MAX_SMALL_BYTES / 2)[domain] != 0;
             }
         }
     }

@@ -2,21 +2,21 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-const BITS: u32 = 16;
+const FILTER_BITS: u32 = 16;
 
 /// Counts of addresses that fall on the same place. It may say that an address is there which is not, never the other way
 /// around. Only whoever holds the lock changes it.
-pub(super) struct Filter([AtomicU8; 1 << BITS]);
+pub(super) struct Filter([AtomicU8; 1 << FILTER_BITS]);
 
 impl Filter {
     pub(super) const fn new() -> Filter {
-        Filter([const { AtomicU8::new(0) }; 1 << BITS])
+        Filter([const { AtomicU8::new(0) }; 1 << FILTER_BITS])
     }
 
     #[inline]
     fn slot(&self, address: usize) -> &AtomicU8 {
         let spread = (address as u64 >> 4).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        &self.0[(spread >> (64 - BITS)) as usize]
+        &self.0[(spread >> (64 - FILTER_BITS)) as usize]
     }
 
     /// Whether this address may be one of those that were added.

@@ -9,7 +9,6 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// A function's name, what is called instead of it, and the function.
 pub(super) type Hook = (&'static [u8], usize, usize);
-/// How many there are.
 pub(super) const HOOKS: usize = 14;
 
 #[repr(C)]
@@ -53,7 +52,6 @@ const KINDS: [u32; 0] = [];
 
 /// How many libraries had been loaded when they were last patched.
 static LOADED: AtomicU64 = AtomicU64::new(0);
-/// One at a time.
 static PATCHING: Mutex<()> = Mutex::new(());
 static PAGE: AtomicUsize = AtomicUsize::new(4096);
 
@@ -70,7 +68,6 @@ struct Work {
     own: usize,
     allocator: usize,
     python: usize,
-    /// How many have been loaded.
     loaded: u64,
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{c_char, c_int, c_void};
 
 use super::libraries::{self, HOOKS, Hook};
-use super::state::{self, Teller};
+use super::state::{self, AllocationSource};
 
 unsafe extern "C" {
     fn memalign(align: usize, size: usize) -> *mut c_void;
@@ -14,7 +14,7 @@ unsafe extern "C" {
 
 #[inline]
 fn tell(address: *mut c_void, size: usize) {
-    state::allocated(address as usize, size, Teller::Native);
+    state::allocated(address as usize, size, AllocationSource::Native);
 }
 
 // SAFETY, for all of these: they are called as the functions whose names they have, and call those with the same values.
@@ -118,7 +118,6 @@ unsafe extern "C" fn hook_dlopen(path: *const c_char, flags: c_int) -> *mut c_vo
     made
 }
 
-/// What replaces what.
 pub(super) fn hooks() -> [Hook; HOOKS] {
     [
         (b"malloc", hook_malloc as *const () as usize, libc::malloc as *const () as usize),

@@ -11,7 +11,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 use pyo3::ffi;
 use stepscope_record::clock::steady_ns;
-use stepscope_record::heap::{Block, Heap, NodeId, Place, Rss, Sampling, SamplingState};
+use stepscope_record::heap::{Block, CodePosition, Heap, NodeId, Rss, Sampling, SamplingState};
 
 use super::super::frames::Frames;
 use super::filter::Filter;
@@ -19,7 +19,7 @@ use super::filter::Filter;
 /// Frames of a stack that are looked at, from the innermost on.
 const MAX_FRAMES: usize = 512;
 /// Frames that a thread remembers, from the outermost on: most stacks differ from the last one only at their end.
-const REMEMBERED: usize = 96;
+const MAX_KNOWN_FRAMES: usize = 96;
 
 /// Whether hooks look at what they are told.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
@@ -32,8 +32,7 @@ static WAITING: AtomicBool = AtomicBool::new(false);
 static LIVE: AtomicU64 = AtomicU64::new(0);
 static FILTER: Filter = Filter::new();
 
-/// What is tracked.
-pub(super) struct Tracked {
+pub(super) struct HeapTracker {
     pub(super) heap: Heap,
     /// Code objects that stacks name. Each is held, or waits to be.
     codes: HashSet<usize, RandomState>,
@@ -44,18 +43,18 @@ pub(super) struct Tracked {
     ended_ns: Option<u64>,
 }
 
-struct Guarded {
+struct LockedState {
     taken: AtomicBool,
-    tracked: UnsafeCell<Option<Tracked>>,
+    tracked: UnsafeCell<Option<HeapTracker>>,
 }
 
 // SAFETY: only whoever has `taken` touches the rest.
-unsafe impl Sync for Guarded {}
+unsafe impl Sync for LockedState {}
 
-static STATE: Guarded = Guarded { taken: AtomicBool::new(false), tracked: UnsafeCell::new(None) };
+static STATE: LockedState = LockedState { taken: AtomicBool::new(false), tracked: UnsafeCell::new(None) };
 
 /// Waiting for a lock of the standard library may set `errno`; giving way does not.
-pub(super) fn with<T>(work: impl FnOnce(&mut Option<Tracked>) -> T) -> T {
+pub(super) fn with<T>(work: impl FnOnce(&mut Option<HeapTracker>) -> T) -> T {
     let mut tries = 0u32;
     while STATE.taken.compare_exchange_weak(false, true, Ordering::Acquire, Ordering::Relaxed).is_err() {
         tries += 1;
@@ -72,8 +71,8 @@ pub(super) fn with<T>(work: impl FnOnce(&mut Option<Tracked>) -> T) -> T {
 }
 
 #[derive(Copy, Clone)]
-struct Remembered {
-    place: Place,
+struct KnownFrame {
+    place: CodePosition,
     node: NodeId,
 }
 
@@ -81,12 +80,12 @@ struct ThreadMemory {
     generation: Cell<u32>,
     sampling: Cell<SamplingState>,
     depth: Cell<usize>,
-    frames: UnsafeCell<[Remembered; REMEMBERED]>,
+    frames: UnsafeCell<[KnownFrame; MAX_KNOWN_FRAMES]>,
     /// Whether this thread is in here already.
     busy: Cell<bool>,
 }
 
-const NOTHING: Remembered = Remembered { place: Place { code: 0, at: 0 }, node: NodeId::ROOT };
+const NOTHING: KnownFrame = KnownFrame { place: CodePosition { code: 0, at: 0 }, node: NodeId::ROOT };
 
 thread_local! {
     // Without a destructor, so that it is there until the very end of a thread.
@@ -95,7 +94,7 @@ thread_local! {
             generation: Cell::new(0),
             sampling: Cell::new(SamplingState::NONE),
             depth: Cell::new(0),
-            frames: UnsafeCell::new([NOTHING; REMEMBERED]),
+            frames: UnsafeCell::new([NOTHING; MAX_KNOWN_FRAMES]),
             busy: Cell::new(false),
         }
     };
@@ -115,10 +114,10 @@ impl ThreadMemory {
 
     /// The stack that this thread is in.
     #[inline]
-    fn stack(&self, tracked: &mut Tracked, has_interpreter: impl Fn() -> bool) -> NodeId {
+    fn stack(&self, tracked: &mut HeapTracker, has_interpreter: impl Fn() -> bool) -> NodeId {
         // SAFETY: hooks are there only after the frames of this Python were understood.
         let Some(frames) = (unsafe { Frames::of_this_thread() }) else { return NodeId::ROOT };
-        let mut seen = [const { MaybeUninit::<Place>::uninit() }; MAX_FRAMES];
+        let mut seen = [const { MaybeUninit::<CodePosition>::uninit() }; MAX_FRAMES];
         let mut depth = 0;
         for place in frames.take(MAX_FRAMES) {
             seen[depth].write(place);
@@ -142,15 +141,15 @@ impl ThreadMemory {
             }
             node = child;
             if let Some(remembered) = remembered.get_mut(at) {
-                *remembered = Remembered { place, node };
+                *remembered = KnownFrame { place, node };
             }
         }
-        self.depth.set(depth.min(REMEMBERED));
+        self.depth.set(depth.min(MAX_KNOWN_FRAMES));
         node
     }
 }
 
-impl Tracked {
+impl HeapTracker {
     #[cold]
     fn hold_on_to(&mut self, code: usize, has_interpreter: &impl Fn() -> bool) {
         if !self.codes.insert(code) {
@@ -188,7 +187,6 @@ impl Tracked {
         }
     }
 
-    /// Nanoseconds since the start.
     pub(super) fn now_ns(&self) -> u64 {
         (steady_ns() - self.started_ns).max(0) as u64
     }
@@ -206,20 +204,18 @@ impl Tracked {
     }
 }
 
-/// Who tells of an allocation.
 #[derive(Copy, Clone, PartialEq, Eq)]
-pub(super) enum Teller {
+pub(super) enum AllocationSource {
     /// Python's allocator, whose callers hold the interpreter.
     Python,
-    /// Anybody.
     Native,
 }
 
-impl Teller {
+impl AllocationSource {
     #[inline]
     fn has_interpreter(self) -> bool {
         // SAFETY: it may be asked by anybody.
-        self == Teller::Python || unsafe { super::holds_interpreter() }
+        self == AllocationSource::Python || unsafe { super::holds_interpreter() }
     }
 }
 
@@ -242,15 +238,13 @@ fn hold_waiting() {
     });
 }
 
-/// Whether anything is tracked.
 #[inline]
 pub(super) fn is_active() -> bool {
     ACTIVE.load(Ordering::Relaxed)
 }
 
-/// Memory was allocated.
 #[inline]
-pub(super) fn allocated(address: usize, size: usize, teller: Teller) {
+pub(super) fn allocated(address: usize, size: usize, source: AllocationSource) {
     if !is_active() || address == 0 {
         return;
     }
@@ -266,7 +260,7 @@ pub(super) fn allocated(address: usize, size: usize, teller: Teller) {
                 return;
             }
         }
-        record(memory, teller, |tracked, node| {
+        record(memory, source, |tracked, node| {
             FILTER.add(address);
             let started_ns = tracked.started_ns;
             let clock = || (steady_ns() - started_ns).max(0) as u64;
@@ -284,7 +278,11 @@ fn renew(memory: &ThreadMemory) {
 static MEAN: AtomicU64 = AtomicU64::new(0);
 
 #[inline]
-fn record(memory: &ThreadMemory, teller: Teller, work: impl FnOnce(&mut Tracked, NodeId) -> bool) {
+fn record(
+    memory: &ThreadMemory,
+    source: AllocationSource,
+    work: impl FnOnce(&mut HeapTracker, NodeId) -> bool,
+) {
     if memory.busy.replace(true) {
         return;
     }
@@ -293,7 +291,7 @@ fn record(memory: &ThreadMemory, teller: Teller, work: impl FnOnce(&mut Tracked,
     }
     with(|tracked| {
         let Some(tracked) = tracked else { return };
-        let node = memory.stack(tracked, || teller.has_interpreter());
+        let node = memory.stack(tracked, || source.has_interpreter());
         if work(tracked, node) {
             tracked.look();
         }
@@ -332,11 +330,10 @@ pub(super) fn restore(address: usize, block: Block) {
     });
 }
 
-/// Pages were mapped.
 pub(super) fn mapped(address: usize, size: usize) {
     if is_active() {
         MEMORY.with(|memory| {
-            record(memory, Teller::Native, |tracked, node| {
+            record(memory, AllocationSource::Native, |tracked, node| {
                 let now_ns = tracked.now_ns();
                 tracked.heap.mapped(address, size as u64, node, || now_ns)
             });
@@ -344,7 +341,6 @@ pub(super) fn mapped(address: usize, size: usize) {
     }
 }
 
-/// Pages were unmapped.
 pub(super) fn unmapped(address: usize, size: usize) {
     if is_active() {
         with(|tracked| {
@@ -355,7 +351,6 @@ pub(super) fn unmapped(address: usize, size: usize) {
     }
 }
 
-/// Bytes alive.
 pub(crate) fn live_bytes() -> u64 {
     LIVE.load(Ordering::Relaxed)
 }
@@ -364,7 +359,7 @@ pub(crate) fn live_bytes() -> u64 {
 pub(super) fn begin(mean_bytes: u64) {
     let sampling = Sampling::every(mean_bytes);
     FILTER.clear();
-    let mut fresh = Tracked {
+    let mut fresh = HeapTracker {
         heap: Heap::new(sampling),
         codes: HashSet::default(),
         waiting: Vec::new(),
@@ -380,8 +375,7 @@ pub(super) fn begin(mean_bytes: u64) {
     ACTIVE.store(true, Ordering::SeqCst);
 }
 
-/// Ends; what was tracked.
-pub(super) fn end() -> Option<Tracked> {
+pub(super) fn end() -> Option<HeapTracker> {
     ACTIVE.store(false, Ordering::SeqCst);
     with(|tracked| {
         if let Some(tracked) = tracked {

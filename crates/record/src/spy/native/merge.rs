@@ -40,9 +40,9 @@ const PASS_ON: [&str; 32] = [
     "pythread_wrapper",
 ];
 /// The same inside of a name: `cfunction_vectorcall_FASTCALL`, `method_vectorcall_NOARGS`.
-const CALLS: &str = "vectorcall";
+const CALL_MARK: &str = "vectorcall";
 /// Where every program and thread begins, in any file.
-const BEGINNINGS: [&str; 11] = [
+const START_FUNCTIONS: [&str; 11] = [
     "_start",
     "main",
     "__libc_start_main",
@@ -56,21 +56,21 @@ const BEGINNINGS: [&str; 11] = [
     "thread_start",
 ];
 /// What executes Python code.
-const EXECUTES: &str = "PyEval_EvalFrameDefault";
+const EVAL_FUNCTION: &str = "PyEval_EvalFrameDefault";
 
 /// Whether a function executes Python code.
 fn executes(function: &NativeFunction) -> bool {
-    function.name.as_deref().is_some_and(|name| name.trim_start_matches('_').starts_with(EXECUTES))
+    function.name.as_deref().is_some_and(|name| name.trim_start_matches('_').starts_with(EVAL_FUNCTION))
 }
 
 /// Whether a native function says something about what a program does.
 fn shown(function: &NativeFunction) -> bool {
     let Some(name) = function.name.as_deref() else { return !function.of_python };
-    if BEGINNINGS.contains(&name) {
+    if START_FUNCTIONS.contains(&name) {
         return false;
     }
     let plain = name.trim_start_matches('_');
-    !(function.of_python && (plain.contains(CALLS) || PASS_ON.iter().any(|start| plain.starts_with(start))))
+    !(function.of_python && (plain.contains(CALL_MARK) || PASS_ON.iter().any(|start| plain.starts_with(start))))
 }
 
 /// Puts the frames together, the innermost first. `frame` makes one of a native function.

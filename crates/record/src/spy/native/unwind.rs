@@ -7,7 +7,7 @@ use super::image::Image;
 
 /// Why a walk ended.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum WalkEnd {
     /// Here begins the thread, or no table says how to go on.
     Here,
     /// What comes next was not copied.
@@ -53,7 +53,8 @@ mod machine {
 
     impl Unwinding {
         pub(in super::super) fn add(&mut self, name: &str, range: Range<u64>, moved: u64, image: &Image) {
-            let at = |name: &str| image.section(name).map(|s| s.address..s.address.saturating_add(s.length));
+            let at =
+                |name: &str| image.elf.section(name).map(|s| s.address..s.address.saturating_add(s.length));
             let info = ExplicitModuleSectionInfo {
                 text_svma: at(".text"),
                 got_svma: at(".got"),
@@ -81,7 +82,7 @@ mod machine {
             walk: &mut Walk,
             start: u64,
             stack: &[u8],
-        ) -> Result<(), Ended> {
+        ) -> Result<(), WalkEnd> {
             let before = walk.registers.sp();
             let mut missing = false;
             let mut read = |at: u64| {
@@ -92,12 +93,12 @@ mod machine {
             };
             match self.unwinder.unwind_frame(walk.address, &mut walk.registers, &mut self.cache, &mut read) {
                 Ok(Some(address)) => {
-                    walk.address = FrameAddress::from_return_address(address).ok_or(Ended::Here)?;
+                    walk.address = FrameAddress::from_return_address(address).ok_or(WalkEnd::Here)?;
                     // A caller's part of the stack is further up; whatever says otherwise is no caller.
-                    if walk.registers.sp() < before { Err(Ended::Here) } else { Ok(()) }
+                    if walk.registers.sp() < before { Err(WalkEnd::Here) } else { Ok(()) }
                 }
-                Err(Error::CouldNotReadStack(_)) if missing => Err(Ended::NotCopied),
-                Ok(None) | Err(_) => Err(Ended::Here),
+                Err(Error::CouldNotReadStack(_)) if missing => Err(WalkEnd::NotCopied),
+                Ok(None) | Err(_) => Err(WalkEnd::Here),
             }
         }
     }
@@ -131,8 +132,8 @@ mod machine {
             Walk(*at)
         }
 
-        pub(in super::super) fn step(&mut self, _: &mut Walk, _: u64, _: &[u8]) -> Result<(), Ended> {
-            Err(Ended::Here)
+        pub(in super::super) fn step(&mut self, _: &mut Walk, _: u64, _: &[u8]) -> Result<(), WalkEnd> {
+            Err(WalkEnd::Here)
         }
     }
 }

@@ -12,6 +12,7 @@ pub(in super::super) const RULE: Rule = Rule {
         default: 0.15,
         text: "share of the run in functions that work on files",
     }],
+    trials: &[],
     check,
 };
 
@@ -47,8 +48,8 @@ fn is_file_io(function: Function<'_>) -> bool {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let time = context.python();
-    let spent =
-        time.and_then(|time| time.counted(crate::run::Count::Busy, is_file_io, super::imports::is_import));
+    let spent = time
+        .and_then(|time| time.counted(crate::run::SampleFilter::Busy, is_file_io, super::imports::is_import));
     let finding = spent.as_ref().and_then(|spent| {
         let mut finding = LIBRARY.finding(context, spent)?;
         let entered = spent.entered.first().map_or("", |(name, _)| name.as_str());

@@ -1,7 +1,7 @@
 //! Threads that take turns: several want to run, and together they use about one core.
 
 use super::machine;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "gil_contention",
@@ -29,14 +29,15 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "busy share of all cores above which threads may wait for a core instead",
         },
     ],
+    trials: &[],
     check,
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    look(context).into_iter().collect()
+    finding(context).into_iter().collect()
 }
 
-fn look(context: &Context<'_>) -> Option<Finding> {
+fn finding(context: &Context<'_>) -> Option<Finding> {
     let time = context.python()?;
     let cores = machine::process_cores(context.trace())?;
     let share = |busy: &i64| *busy as f64 / time.whole as f64;
@@ -62,22 +63,22 @@ fn look(context: &Context<'_>) -> Option<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "threads that want to run",
-            Figure::Number(runnable),
+            Metric::Number(runnable),
             "The time in which sampled threads did not wait, summed over all threads and divided by the longest.",
         ),
         Evidence::new(
             "busy threads",
-            Figure::Count(busy as u64),
+            Metric::Count(busy as u64),
             "Threads that were busy for at least a fifth of the run.",
         ),
         Evidence::new(
             "cores used by the process",
-            Figure::Number(cores),
+            Metric::Number(cores),
             "The mean of the counter process CPU, where 1 is one core.",
         ),
         Evidence::new(
             "busiest function",
-            Figure::Text(format!("{} ({})", hot.name, hot.place())),
+            Metric::Text(format!("{} ({})", hot.name, hot.place())),
             "The function with most time of its own, in all threads.",
         ),
     ];

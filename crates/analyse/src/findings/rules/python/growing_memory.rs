@@ -2,9 +2,9 @@
 
 use stepscope_model::Kind;
 
-use super::super::words::size;
+use super::super::text::size;
 use super::machine;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
 use crate::statistics::growth;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -24,14 +24,15 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "the same as a share of the level at which they begin",
         },
     ],
+    trials: &[],
     check,
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    look(context).into_iter().collect()
+    finding(context).into_iter().collect()
 }
 
-fn look(context: &Context<'_>) -> Option<Finding> {
+fn finding(context: &Context<'_>) -> Option<Finding> {
     // Recorded operators stay in memory until the trace is written: they would be what grows.
     if context.trace().slices().kinds().contains(&Kind::HostOp) {
         return None;
@@ -64,17 +65,17 @@ fn look(context: &Context<'_>) -> Option<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "growth per second",
-            Figure::BytesPerSecond(per_second),
+            Metric::BytesPerSecond(per_second),
             "The median slope between all pairs of values of the process's resident memory (Theil-Sen), without the first quarter \
              of the run.",
         ),
         Evidence::new(
             "fit of the line",
-            Figure::Number(found.fit),
+            Metric::Number(found.fit),
             "R², the share of the variance that a straight line explains; 1 is a perfect line.",
         ),
-        Evidence::new("first level", Figure::Bytes(begins as i64), "Resident memory where the line begins."),
-        Evidence::new("last level", Figure::Bytes(ends as i64), "Resident memory at the end."),
+        Evidence::new("first level", Metric::Bytes(begins as i64), "Resident memory where the line begins."),
+        Evidence::new("last level", Metric::Bytes(ends as i64), "Resident memory at the end."),
     ];
     finding.why = "Something keeps more and more objects: a list, a cache without a bound, results that are all kept, or a library. A \
                    program that reads its data piece by piece may also be meant to grow; this is a heuristic."

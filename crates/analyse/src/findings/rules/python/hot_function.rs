@@ -1,7 +1,7 @@
 //! One function of the program in which most of a step without a device goes by.
 
-use super::super::words::{percent, time as time_text};
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding, Rule, Threshold};
+use super::super::text::{percent, time as time_text};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "hot_function",
@@ -12,14 +12,15 @@ pub(in super::super) const RULE: Rule = Rule {
         default: 0.15,
         text: "share of the steps in the function's own code",
     }],
+    trials: &[],
     check,
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    look(context).into_iter().collect()
+    finding(context).into_iter().collect()
 }
 
-fn look(context: &Context<'_>) -> Option<Finding> {
+fn finding(context: &Context<'_>) -> Option<Finding> {
     if !context.streams().is_empty() || context.hot().is_some() {
         return None;
     }
@@ -33,22 +34,22 @@ fn look(context: &Context<'_>) -> Option<Finding> {
     finding.confidence = Confidence::Medium;
     finding.title = format!(
         "Python: {} takes {} of each step in its own code, outside of operators",
-        most.words(),
+        most.describe(),
         percent(share)
     );
     finding.evidence = vec![
         Evidence::new(
             "its own time per step",
-            Figure::Ns(per_step),
+            Metric::Ns(per_step),
             "The main thread's time outside of operators while this was the innermost Python function, by the functions that \
              were recorded or by samples; C code that it calls is in it.",
         ),
         Evidence::new(
             "with what it calls",
-            Figure::Ns(context.per_step(most.ns)),
+            Metric::Ns(context.per_step(most.ns)),
             "The same while it was the innermost function of the program, libraries that it calls included.",
         ),
-        Evidence::new("share of the steps", Figure::Share(share), "Its own time divided by the mean step."),
+        Evidence::new("share of the steps", Metric::Share(share), "Its own time divided by the mean step."),
     ];
     finding.why = "Nothing else runs meanwhile: Python handles one value after the other, or C code turns lists of Python objects into \
                    tensors."

@@ -1,10 +1,11 @@
 //! Importing modules.
 
-use super::super::words::time as time_text;
+use super::super::text::time as time_text;
 use super::library::Library;
 use crate::findings::{Context, Evidence, Finding, Rule, Threshold};
+use crate::names::framework::FRAMEWORK_PACKAGES;
 use crate::names::function::Function;
-use crate::run::AmountUnit;
+use crate::run::{AmountUnit, FunctionsTotal};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "imports",
@@ -17,6 +18,7 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "seconds of importing; a sample counts as 10 ms. Every program imports something",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -26,7 +28,7 @@ const LIBRARY: Library = Library {
     what: "Imports",
     doing: "importing modules",
     why: "The first import of a module runs all of it and of what it imports in turn, before the program does anything else.",
-    fix: "Import heavy modules inside the functions that need them, and look for imports that nobody uses. python -X importtime \
+    fix: "Import heavy modules inside the functions that need them, and look for imports that are not used. python -X importtime \
           lists every module with its time.",
 };
 
@@ -40,22 +42,22 @@ pub(super) fn is_import(function: Function<'_>) -> bool {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(time) = context.python() else { return Vec::new() };
-    let spent = time.spent(is_import);
+    let spent = time.spent(is_import).map(|spent| without_framework(context, spent));
     let least = context.limit("imports.min_seconds") * 1e9;
     // Samplers look a hundred times per second unless told otherwise.
     let per_sample = if time.unit == AmountUnit::Nanoseconds { 1.0 } else { 1e7 };
     let enough = |amount: i64| amount as f64 * per_sample >= least;
     let finding = spent.as_ref().filter(|spent| enough(spent.amount)).and_then(|spent| {
         let mut finding = LIBRARY.finding(context, spent)?;
-        let module = heaviest(context);
+        let module = heaviest(context, false);
         if let Some((file, total)) = &module {
             finding.evidence.push(Evidence::new(
                 format!("running {file}"),
-                super::library::figure(time, *total),
-                "The module whose code took most, with all that it imports.",
+                super::library::metric(time, *total),
+                "The module whose code took most, with all that it imports, frameworks such as PyTorch aside.",
             ));
         }
-        let name = module.as_ref().and_then(|(file, _)| module_name(file)).unwrap_or("pandas");
+        let name = module.as_ref().and_then(|(file, _)| module_name(file)).unwrap_or("heavy_module");
         finding.code =
             Some(format!("import {name}  # in the function that needs it, not at the top of the file"));
         if time.unit == AmountUnit::Nanoseconds {
@@ -66,11 +68,23 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.into_iter().collect()
 }
 
-/// The file of a library whose code took most when it was imported.
-fn heaviest(context: &Context<'_>) -> Option<(String, i64)> {
+/// What was spent besides a framework's import, which the program cannot do without.
+fn without_framework(context: &Context<'_>, mut spent: FunctionsTotal) -> FunctionsTotal {
+    let framework = heaviest(context, true).map_or(0, |(_, amount)| amount.min(spent.amount));
+    let rest = (spent.amount - framework) as f64 / spent.amount.max(1) as f64;
+    spent.amount -= framework;
+    spent.share *= rest;
+    spent
+}
+
+/// The file of a framework, or of another library, whose code took most when it was imported.
+fn heaviest(context: &Context<'_>, framework: bool) -> Option<(String, i64)> {
     let rows = context.hot()?.functions.rows.iter().filter(|row| row.name == "<module>");
     let library = rows.filter_map(|row| Some((row.file.clone()?, row.total())));
-    let library = library.filter(|(file, _)| crate::names::library_file::is_library_file(file));
+    let is_framework = |file: &str| module_name(file).is_some_and(|name| FRAMEWORK_PACKAGES.contains(&name));
+    let library = library.filter(|(file, _)| {
+        crate::names::library_file::is_library_file(file) && is_framework(file) == framework
+    });
     library.max_by(|a, b| a.1.cmp(&b.1).then_with(|| b.0.cmp(&a.0)))
 }
 

@@ -8,6 +8,7 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "json",
     about: "A plain Python program spends much of its time encoding or decoding JSON.",
     thresholds: &[Threshold { name: "json.min_share", default: 0.1, text: "share of the run in json" }],
+    trials: &[],
     check,
 };
 
@@ -18,7 +19,8 @@ const LIBRARY: Library = Library {
     doing: "encoding and decoding JSON",
     why: "The json module builds every object in Python's own types, one by one; with indent= or default= it encodes in pure Python.",
     fix: "Encode and decode less often: keep the objects, cache what was read, or store rows in a binary format such as Parquet. \
-          Where JSON has to stay, orjson has the same two functions and is usually several times as fast.",
+          Where JSON has to stay, orjson has the same two functions and is usually several times as fast. It returns bytes without spaces, and takes \
+          options instead of keywords (sort_keys=True is option=orjson.OPT_SORT_KEYS).",
 };
 
 fn is_json(function: Function<'_>) -> bool {

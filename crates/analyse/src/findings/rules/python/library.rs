@@ -1,15 +1,14 @@
 //! A finding about the time that a program spends in a library: how much, who asks for it, and what to do instead.
 
-use super::super::words::percent;
-use crate::findings::{Context, Evidence, Figure, Finding};
-use crate::run::{AmountUnit, PythonTime, Spent};
+use super::super::text::percent;
+use crate::findings::{Context, Evidence, Finding, Metric};
+use crate::run::{AmountUnit, FunctionsTotal, PythonTime};
 
 /// Places that are named as evidence.
-const PLACES: usize = 3;
+const MAX_PLACES: usize = 3;
 
 /// What a rule says about a library.
 pub(super) struct Library {
-    /// The rule.
     pub(super) rule: &'static str,
     /// The threshold of the share from which on it speaks.
     pub(super) min_share: &'static str,
@@ -23,13 +22,13 @@ pub(super) struct Library {
 
 impl Library {
     /// The finding, if the share is large enough.
-    pub(super) fn finding(&self, context: &Context<'_>, spent: &Spent) -> Option<Finding> {
+    pub(super) fn finding(&self, context: &Context<'_>, spent: &FunctionsTotal) -> Option<Finding> {
         if spent.share < context.limit(self.min_share) {
             return None;
         }
         let time = context.python()?;
         let mut finding = context.taking(self.rule, spent.share)?;
-        let by = spent.places.first().map(|place| format!(", most of it for {}", place.words()));
+        let by = spent.places.first().map(|place| format!(", most of it for {}", place.describe()));
         let share = percent(spent.share);
         finding.title =
             format!("{}: {share} of the run goes into {}{}", self.what, self.doing, by.unwrap_or_default());
@@ -53,46 +52,46 @@ pub(super) fn verify(context: &Context<'_>) -> String {
 }
 
 /// An amount in the unit of the profile.
-pub(super) fn figure(time: &PythonTime<'_>, amount: i64) -> Figure {
+pub(super) fn metric(time: &PythonTime<'_>, amount: i64) -> Metric {
     match time.unit {
-        AmountUnit::Nanoseconds => Figure::Ns(amount),
-        AmountUnit::Samples | AmountUnit::Bytes => Figure::Count(amount.max(0) as u64),
+        AmountUnit::Nanoseconds => Metric::Ns(amount),
+        AmountUnit::Samples | AmountUnit::Bytes => Metric::Count(amount.max(0) as u64),
     }
 }
 
 /// The numbers of what was spent.
-pub(super) fn evidence(time: &PythonTime<'_>, spent: &Spent, doing: &str) -> Vec<Evidence> {
+pub(super) fn evidence(time: &PythonTime<'_>, spent: &FunctionsTotal, doing: &str) -> Vec<Evidence> {
     let mut evidence = vec![
         Evidence::new(
             doing.to_owned(),
-            figure(time, spent.amount),
+            metric(time, spent.amount),
             "Time, or samples, of the stacks that hold one of these functions, each counted once, in the thread where that is \
              most.",
         ),
         Evidence::new(
             "share of the run",
-            Figure::Share(spent.share),
+            Metric::Share(spent.share),
             "The same divided by the longest thread, its waiting included. No change can save more than this.",
         ),
     ];
     if let Some(calls) = spent.calls.filter(|calls| *calls > 0) {
         evidence.push(Evidence::new(
             "calls",
-            Figure::Count(calls),
+            Metric::Count(calls),
             "How often one of these functions was called by another function, as the profiler counted.",
         ));
     }
     if let Some((name, _)) = spent.entered.first() {
         evidence.push(Evidence::new(
             "entered at",
-            Figure::Text(name.clone()),
+            Metric::Text(name.clone()),
             "The function of the library through which most of the time was entered.",
         ));
     }
-    for place in spent.places.iter().take(PLACES) {
+    for place in spent.places.iter().take(MAX_PLACES) {
         evidence.push(Evidence::new(
-            format!("for {}", place.words()),
-            figure(time, place.amount),
+            format!("for {}", place.describe()),
+            metric(time, place.amount),
             "The same by the innermost function of the program around it, in all threads; the line is that of the call where \
              stacks say it, else the function's first.",
         ));

@@ -12,6 +12,7 @@ pub(in super::super) const RULE: Rule = Rule {
         default: 0.1,
         text: "share of the run in logging and print",
     }],
+    trials: &[],
     check,
 };
 
@@ -21,8 +22,8 @@ const LIBRARY: Library = Library {
     what: "Logging",
     doing: "logging and printing",
     why: "Each message finds its caller's line, is formatted, takes a lock and is written and flushed before the program goes on.",
-    fix: "Log once for many items instead of once for each, and leave the formatting to the logger, so that a message that nobody \
-          sees costs little. Hand messages that must stay to a thread with QueueHandler.",
+    fix: "Log once for many items instead of once for each, and leave the formatting to the logger, so that a message that is \
+          not shown costs little. Hand messages that must stay to a thread with QueueHandler.",
 };
 
 fn is_logging(function: Function<'_>) -> bool {

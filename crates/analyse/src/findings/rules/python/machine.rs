@@ -21,7 +21,7 @@ pub(super) fn machine_busy(trace: &Trace) -> Option<f64> {
 
 /// The memory of the process over time.
 pub(super) fn process_memory(trace: &Trace) -> Curve {
-    curve(trace, crate::memory::process::RSS, "")
+    curve(trace, crate::memory::process::RSS_COUNTER, "")
 }
 
 /// A counter in order of time; of several of this name the first.

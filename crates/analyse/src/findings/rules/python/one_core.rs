@@ -1,7 +1,7 @@
 //! One core is busy and the others are not.
 
 use super::machine;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "one_core",
@@ -12,14 +12,15 @@ pub(in super::super) const RULE: Rule = Rule {
         Threshold { name: "one_core.min_busy", default: 0.8, text: "cores that the process uses, at least" },
         Threshold { name: "one_core.max_busy", default: 1.2, text: "cores that the process uses, at most" },
     ],
+    trials: &[],
     check,
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    look(context).into_iter().collect()
+    finding(context).into_iter().collect()
 }
 
-fn look(context: &Context<'_>) -> Option<Finding> {
+fn finding(context: &Context<'_>) -> Option<Finding> {
     let time = context.python()?;
     let cores = machine::process_cores(context.trace())?;
     let machine = machine::machine_busy(context.trace())?;
@@ -40,17 +41,17 @@ fn look(context: &Context<'_>) -> Option<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "cores used by the process",
-            Figure::Number(cores),
+            Metric::Number(cores),
             "The mean of the counter process CPU, where 1 is one core.",
         ),
         Evidence::new(
             "busy share of the machine",
-            Figure::Share(machine),
+            Metric::Share(machine),
             "The mean of the counter CPU: busy time of all cores, by any process.",
         ),
         Evidence::new(
             "cores, at least",
-            Figure::Number(there),
+            Metric::Number(there),
             "Cores used by the process divided by the busy share of the machine.",
         ),
     ];

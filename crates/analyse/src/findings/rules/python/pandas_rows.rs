@@ -12,6 +12,7 @@ pub(in super::super) const RULE: Rule = Rule {
         default: 0.1,
         text: "share of the run in apply, iterrows and applymap",
     }],
+    trials: &[],
     check,
 };
 

@@ -9,6 +9,7 @@ pub(in super::super) const RULE: Rule = Rule {
     about: "A plain Python program spends much of its time pickling objects, such as those it sends to other \
             processes.",
     thresholds: &[Threshold { name: "pickling.min_share", default: 0.1, text: "share of the run in pickling" }],
+    trials: &[],
     check,
 };
 

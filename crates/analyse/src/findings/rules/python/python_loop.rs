@@ -2,9 +2,9 @@
 
 use stepscope_model::{LineRow, Profile};
 
-use super::super::words::{percent, time as time_text};
+use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::library_file::is_library_file;
 use crate::run::{PythonTime, longest_function_ns};
 
@@ -45,11 +45,12 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "calls of others per call of such a function, above which it does more than arithmetic",
         },
     ],
+    trials: &[],
     check,
 };
 
 /// Packages whose functions show that arrays are in use already.
-const ARRAYS: [&str; 7] = ["numpy", "torch", "pandas", "scipy", "jax", "polars", "numba"];
+const ARRAY_LIBRARIES: [&str; 7] = ["numpy", "torch", "pandas", "scipy", "jax", "polars", "numba"];
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let found = context.profile().filter(|_| context.hot().is_some());
@@ -109,21 +110,21 @@ fn of_lines(context: &Context<'_>, profile: &Profile) -> Option<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "time in the loop",
-            Figure::Ns(found.ns),
+            Metric::Ns(found.ns),
             "Time of the function's lines that ran often and are cheap, recording them included.",
         ),
         Evidence::new(
             "share of the run",
-            Figure::Share(share),
+            Metric::Share(share),
             "The same divided by the longest function's lines.",
         ),
-        Evidence::new("turns", Figure::Count(hits), "How often the busiest of these lines ran."),
+        Evidence::new("turns", Metric::Count(hits), "How often the busiest of these lines ran."),
         Evidence::new(
             "calls of the function",
-            Figure::Count(found.calls),
+            Metric::Count(found.calls),
             "How often the function's first line ran.",
         ),
-        Evidence::new(format!("line {}", most.line), Figure::Ns(most.ns.0), "Time of the line that took most."),
+        Evidence::new(format!("line {}", most.line), Metric::Ns(most.ns.0), "Time of the line that took most."),
     ];
     finding.source = Some(format!("{file}({}): {name}", most.line));
     Some(finding)
@@ -146,18 +147,18 @@ fn of_calls(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
     let mut finding = start(context, share)?;
     finding.title = format!(
         "A loop in Python: {} takes {} of the run in its own code, {} per call",
-        place.words(),
+        place.describe(),
         percent(share),
         time_text(row.self_ns.0 / row.calls.max(1) as i64),
     );
     finding.evidence = vec![
-        Evidence::new("own time", Figure::Ns(row.self_ns.0), "Time in the function without what it called."),
+        Evidence::new("own time", Metric::Ns(row.self_ns.0), "Time in the function without what it called."),
         Evidence::new(
             "share of the run",
-            Figure::Share(share),
+            Metric::Share(share),
             "The same divided by all own times of the profile.",
         ),
-        Evidence::new("calls", Figure::Count(row.calls), "How often the function was called."),
+        Evidence::new("calls", Metric::Count(row.calls), "How often the function was called."),
     ];
     finding.source = Some(place.frame());
     Some(finding)
@@ -171,7 +172,8 @@ fn is_simple(context: &Context<'_>, time: &PythonTime<'_>, row: &stepscope_model
         let of_row = callee.callers.iter().filter(|caller| caller.frame == row.frame);
         let calls = of_row.map(|caller| caller.calls).fold(0, u64::saturating_add);
         let function = time.function(callee.frame);
-        let arrays = ARRAYS.iter().any(|name| function.name.contains(name) || function.file.contains(name));
+        let arrays =
+            ARRAY_LIBRARIES.iter().any(|name| function.name.contains(name) || function.file.contains(name));
         if calls > 0 && arrays {
             return false;
         }

@@ -19,6 +19,7 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "times they were, where calls are counted: modules compile some when they are imported",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -46,7 +47,7 @@ fn is_import(function: Function<'_>) -> bool {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let time = context.python();
-    let spent = time.and_then(|time| time.counted(crate::run::Count::Busy, is_compiling, is_import));
+    let spent = time.and_then(|time| time.counted(crate::run::SampleFilter::Busy, is_compiling, is_import));
     let enough = |calls: u64| calls as f64 >= context.limit("regex_compile.min_calls");
     let finding = spent.as_ref().filter(|spent| spent.calls.is_none_or(enough)).and_then(|spent| {
         let mut finding = LIBRARY.finding(context, spent)?;

@@ -2,9 +2,9 @@
 
 use stepscope_model::{CallRow, Caller};
 
-use super::super::words::{percent, time as time_text};
+use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
 use crate::run::PythonTime;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -30,14 +30,15 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "µs per call, below which looking a result up costs as much",
         },
     ],
+    trials: &[],
     check,
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    context.python().and_then(|time| look(context, time)).into_iter().collect()
+    context.python().and_then(|time| finding(context, time)).into_iter().collect()
 }
 
-fn look(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
+fn finding(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
     let calls_of =
         |frame| time.profile().calls.iter().find(|row| row.frame == frame).map_or(0, |row| row.calls);
     let rows = time.profile().calls.iter().filter(|row| is_plain(time, row));
@@ -57,8 +58,8 @@ fn look(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
     finding.confidence = Confidence::Low;
     finding.title = format!(
         "Repeated calls: {} calls {} {} times, {} of the run; keep its results if arguments repeat",
-        from.words(),
-        callee.words(),
+        from.describe(),
+        callee.describe(),
         caller.calls,
         percent(share),
     );
@@ -66,17 +67,17 @@ fn look(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
     finding.evidence = vec![
         Evidence::new(
             "time in these calls",
-            Figure::Ns(caller.total_ns.0),
+            Metric::Ns(caller.total_ns.0),
             "Time in the called function and in all that it called, in calls by this one caller.",
         ),
         Evidence::new(
             "share of the run",
-            Figure::Share(share),
+            Metric::Share(share),
             "The same divided by all own times of the profile.",
         ),
-        Evidence::new("calls", Figure::Count(caller.calls), "How often the one called the other."),
-        Evidence::new("calls of the caller", Figure::Count(by), "How often the caller itself was called."),
-        Evidence::new("per call", Figure::Ns(per_call), "Time in these calls divided by their number."),
+        Evidence::new("calls", Metric::Count(caller.calls), "How often the one called the other."),
+        Evidence::new("calls of the caller", Metric::Count(by), "How often the caller itself was called."),
+        Evidence::new("per call", Metric::Ns(per_call), "Time in these calls divided by their number."),
     ];
     finding.why = format!(
         "Each call takes {}. If the same arguments come again, the same result is worked out again. This is a heuristic: the profile \

@@ -12,6 +12,7 @@ pub(in super::super) const RULE: Rule = Rule {
         default: 0.1,
         text: "share of the run in formatting and in strptime",
     }],
+    trials: &[],
     check,
 };
 
@@ -21,7 +22,7 @@ const LIBRARY: Library = Library {
     what: "Text",
     doing: "formatting text and parsing dates",
     why: "Each value becomes a string of its own. strptime also reads its format anew and is written in Python.",
-    fix: "Format once for many values, or only what somebody reads. Dates in ISO format are read much faster by fromisoformat.",
+    fix: "Format once for many values, or only what is read. Dates in ISO format are read much faster by fromisoformat.",
 };
 
 fn is_formatting(function: Function<'_>) -> bool {

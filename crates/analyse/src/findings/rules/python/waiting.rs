@@ -1,12 +1,12 @@
 //! The main thread waits: it sleeps, or stands in line for the network, another process or a lock, while nobody works.
 
-use super::super::words::percent;
+use super::super::text::percent;
 use super::library::{evidence, verify};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
 use crate::names::function::Function;
 use crate::names::python_frame::WAITING;
 use crate::names::waiting::{WaitKind, waits_inside};
-use crate::run::{Count, PythonTime};
+use crate::run::{PythonTime, SampleFilter};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "waiting",
@@ -24,11 +24,12 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "busy time of all threads, divided by the run, above which others work meanwhile",
         },
     ],
+    trials: &[],
     check,
 };
 
 /// One thing to wait for.
-struct Thing {
+struct WaitAdvice {
     what: &'static str,
     kinds: &'static [WaitKind],
     why: &'static str,
@@ -36,22 +37,22 @@ struct Thing {
     code: &'static str,
 }
 
-const THINGS: [Thing; 4] = [
-    Thing {
+const WAIT_ADVICE: [WaitAdvice; 4] = [
+    WaitAdvice {
         what: "the network",
         kinds: &[WaitKind::Network],
         why: "One request is answered before the next is sent, so the program takes the sum of all delays.",
         fix: "Send requests side by side, from a few threads or with asyncio, and reuse one connection (a Session).",
         code: "with ThreadPoolExecutor(16) as pool: pages = list(pool.map(fetch, urls))  # not: one after the other",
     },
-    Thing {
+    WaitAdvice {
         what: "another process",
         kinds: &[WaitKind::Process, WaitKind::Child, WaitKind::Data],
         why: "The program is blocked until the other process responds or exits; what it does is not in this file.",
         fix: "Start the other process earlier and collect its result later, start several at once, and profile the other process.",
         code: "jobs = [subprocess.Popen(command) for command in commands]; [job.wait() for job in jobs]",
     },
-    Thing {
+    WaitAdvice {
         what: "a lock, a queue or another thread",
         kinds: &[WaitKind::Lock],
         why: "Another thread or process holds the lock, or has not put anything into the queue yet. If others do \
@@ -60,7 +61,7 @@ const THINGS: [Thing; 4] = [
               waiting thread something to do.",
         code: "with lock: results.append(result)  # hold the lock only to store; compute before",
     },
-    Thing {
+    WaitAdvice {
         what: "time.sleep",
         kinds: &[WaitKind::Sleep],
         why: "The program sleeps for a fixed time, whether or not what it waits for is ready.",
@@ -70,7 +71,7 @@ const THINGS: [Thing; 4] = [
 ];
 
 /// What recordings call a wait in code that is not Python's.
-const OTHER: Thing = Thing {
+const OTHER_WAIT: WaitAdvice = WaitAdvice {
     what: "something that is not Python's: sleep, files, or a library",
     kinds: &[],
     why: "The thread used less than a tenth of a processor: it sleeps, reads files, or waits in a library.",
@@ -78,7 +79,7 @@ const OTHER: Thing = Thing {
     code: "with ThreadPoolExecutor(8) as pool: parts = list(pool.map(read, paths))  # not: one after the other",
 };
 
-impl Thing {
+impl WaitAdvice {
     fn is(&self, function: Function<'_>) -> bool {
         waits_inside(function).is_some_and(|kind| self.kinds.contains(&kind))
     }
@@ -90,26 +91,27 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if time.knows_waiting() && busy > context.limit("waiting.max_busy") {
         return Vec::new();
     }
-    let count = if time.knows_waiting() { Count::Waiting } else { Count::Main };
+    let count = if time.knows_waiting() { SampleFilter::Waiting } else { SampleFilter::Main };
     let mut found = Vec::new();
-    for (at, thing) in THINGS.iter().enumerate() {
+    for (at, advice) in WAIT_ADVICE.iter().enumerate() {
         // Each stack counts for the first thing that it holds, and none in an event loop.
-        let is_not = |f: Function<'_>| f.is_in("asyncio/") || THINGS[..at].iter().any(|earlier| earlier.is(f));
-        found.extend(of_thing(context, time, count, thing, &|f| thing.is(f), &is_not));
+        let is_not =
+            |f: Function<'_>| f.is_in("asyncio/") || WAIT_ADVICE[..at].iter().any(|earlier| earlier.is(f));
+        found.extend(finding_for(context, time, count, advice, &|f| advice.is(f), &is_not));
     }
     if time.knows_waiting() {
         // Whoever waits for events is not slow, and what else is known has had its turn.
         let is_not = |f: Function<'_>| f.is_in("asyncio/") || waits_inside(f).is_some();
-        found.extend(of_thing(context, time, count, &OTHER, &|f| f.name == WAITING, &is_not));
+        found.extend(finding_for(context, time, count, &OTHER_WAIT, &|f| f.name == WAITING, &is_not));
     }
     found
 }
 
-fn of_thing(
+fn finding_for(
     context: &Context<'_>,
     time: &PythonTime<'_>,
-    count: Count,
-    thing: &Thing,
+    count: SampleFilter,
+    advice: &WaitAdvice,
     is: &dyn Fn(Function<'_>) -> bool,
     is_not: &dyn Fn(Function<'_>) -> bool,
 ) -> Option<Finding> {
@@ -119,24 +121,25 @@ fn of_thing(
     }
     let mut finding = context.taking(RULE.name, spent.share)?;
     finding.confidence = if time.knows_waiting() { Confidence::High } else { Confidence::Medium };
-    let by = spent.places.first().map(|place| format!(", most of it in {}", place.words())).unwrap_or_default();
+    let by =
+        spent.places.first().map(|place| format!(", most of it in {}", place.describe())).unwrap_or_default();
     finding.title = format!(
         "Waiting: for {} of the run the main thread waits for {}{by}",
         percent(spent.share),
-        thing.what
+        advice.what
     );
     finding.evidence = evidence(time, &spent, "waiting");
     if time.knows_waiting() {
         let busy = time.busy.iter().copied().fold(0, i64::saturating_add) as f64 / time.whole as f64;
         finding.evidence.push(Evidence::new(
             "busy threads, on average",
-            Figure::Number(busy),
+            Metric::Number(busy),
             "The time in which threads did not wait, summed over all of them and divided by the run.",
         ));
     }
-    finding.why = thing.why.to_owned();
-    finding.fix = thing.fix.to_owned();
-    finding.code = Some(thing.code.to_owned());
+    finding.why = advice.why.to_owned();
+    finding.fix = advice.fix.to_owned();
+    finding.code = Some(advice.code.to_owned());
     finding.source = spent.places.first().map(|place| place.frame());
     finding.verify = verify(context);
     Some(finding)

@@ -1,7 +1,7 @@
 //! Segments are given back to the device and taken again.
 
 use super::{device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
 use crate::memory::history::History;
 use crate::memory::retries::retries;
 use stepscope_model::{Snapshot, StackId};
@@ -14,14 +14,15 @@ pub(in super::super) const RULE: Rule = Rule {
         default: 10.0,
         text: "segments given back, and segments taken afterwards",
     }],
+    trials: &["keep-cache"],
     check,
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    histories(context).filter_map(|(snapshot, history)| look(context, snapshot, history)).collect()
+    histories(context).filter_map(|(snapshot, history)| finding(context, snapshot, history)).collect()
 }
 
-fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
+fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
     let first = returned(snapshot, history).next()?;
     let given_back = returned(snapshot, history).count() as u64;
     let again = history.grown.iter().filter(|(moment, _)| *moment > first.0).count();
@@ -40,17 +41,17 @@ fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option
     finding.evidence = vec![
         Evidence::new(
             "given back",
-            Figure::Count(given_back),
+            Metric::Count(given_back),
             "Calls of cudaFree in the history, without those for a request that would not have fit.",
         ),
         Evidence::new(
             "taken again",
-            Figure::Count(again as u64),
+            Metric::Count(again as u64),
             "Calls of cudaMalloc after the first cudaFree.",
         ),
         Evidence::new(
             "first given back at",
-            Figure::Text(short(&line)),
+            Metric::Text(short(&line)),
             "The line that was running when the first segment was given back.",
         ),
     ];

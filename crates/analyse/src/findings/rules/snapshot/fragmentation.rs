@@ -1,8 +1,8 @@
 //! The allocator takes more from the device although it has enough in pieces.
 
-use super::super::words::{percent, size};
+use super::super::text::{percent, size};
 use super::{bytes, device, histories};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
 use crate::memory::history::History;
 use crate::memory::out_of_memory::is_expandable;
 
@@ -18,6 +18,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
         Threshold { name: "snapshot_fragmentation.gib", default: 1.0, text: "the least of it, in GiB" },
     ],
+    trials: &["expandable-segments"],
     check,
 };
 
@@ -71,12 +72,12 @@ fn finding(
     finding.evidence = vec![
         Evidence::new(
             "free in pieces",
-            Figure::Bytes(bytes(free)),
+            Metric::Bytes(bytes(free)),
             "Reserved bytes that nothing used, right before the allocator needed more than its longest free piece; the most of all \
              such moments.",
         ),
-        Evidence::new("reserved then", Figure::Bytes(bytes(reserved)), "Bytes that the allocator held then."),
-        Evidence::new("free share", Figure::Share(share), "Free in pieces divided by reserved."),
+        Evidence::new("reserved then", Metric::Bytes(bytes(reserved)), "Bytes that the allocator held then."),
+        Evidence::new("free share", Metric::Share(share), "Free in pieces divided by reserved."),
     ];
     finding.why = "Free memory in pieces cannot serve a larger request: tensors that stay alive lie in between. Sizes that keep \
                    changing and long-lived tensors allocated among short-lived ones cause that."

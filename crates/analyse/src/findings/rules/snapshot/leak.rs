@@ -1,9 +1,9 @@
 //! Memory that a line keeps rises from iteration to iteration.
 
-use super::super::words::{size, time};
+use super::super::text::{size, time};
 use super::{device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
-use crate::memory::beats::Beat;
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::memory::iterations::IterationMark;
 use crate::memory::leaks::{Grouping, Leaks, MIN_GROWTH_BYTES, leaks};
 use crate::memory::places::Line;
 
@@ -16,6 +16,7 @@ pub(in super::super) const RULE: Rule = Rule {
         default: MIN_GROWTH_BYTES as f64 / 1_048_576.0,
         text: "growth of a line over the iterations compared, in MiB",
     }],
+    trials: &[],
     check,
 };
 
@@ -39,8 +40,8 @@ fn finding(context: &Context<'_>, leaks: &Leaks) -> Option<Finding> {
     };
     let mut finding = context.remark(RULE.name);
     finding.severity = Severity::Medium;
-    finding.confidence = match leaks.beat {
-        Some(Beat::Time) => Confidence::Medium,
+    finding.confidence = match leaks.mark {
+        Some(IterationMark::Time) => Confidence::Medium,
         _ if first.compared < 8 => Confidence::Medium,
         _ => Confidence::High,
     };
@@ -62,21 +63,21 @@ fn finding(context: &Context<'_>, leaks: &Leaks) -> Option<Finding> {
         );
         finding.evidence.push(Evidence::new(
             format!("growth from {}", short(&place)),
-            Figure::Text(interval),
+            Metric::Text(interval),
             "The median slope between all pairs of iterations of what this line holds there (Theil-Sen), without the first that \
              holds any, and its 95% interval.",
         ));
     }
     finding.evidence.push(Evidence::new(
         "iterations compared",
-        Figure::Count(first.compared),
+        Metric::Count(first.compared),
         "Moments at which levels are compared, after the first at which this line holds anything.",
     ));
     finding.evidence.push(Evidence::new(
         "iterations are",
-        Figure::Text(match &leaks.beat {
-            Some(Beat::Range(name)) => format!("ranges named {name}"),
-            Some(Beat::Allocations) => {
+        Metric::Text(match &leaks.mark {
+            Some(IterationMark::Range(name)) => format!("ranges named {name}"),
+            Some(IterationMark::Allocations) => {
                 "allocations of one size that come back at one line (a guess)".to_owned()
             }
             _ => "unknown; equal stretches of time instead, and only what is never freed".to_owned(),
@@ -85,7 +86,7 @@ fn finding(context: &Context<'_>, leaks: &Leaks) -> Option<Finding> {
     ));
     finding.evidence.push(Evidence::new(
         "held now by it",
-        Figure::Bytes(super::bytes(first.held_bytes)),
+        Metric::Bytes(super::bytes(first.held_bytes)),
         "What this line holds at the last iteration compared.",
     ));
     for row in leaks.full() {
@@ -102,7 +103,7 @@ fn finding(context: &Context<'_>, leaks: &Leaks) -> Option<Finding> {
             } else {
                 format!("{limit} would be full after")
             },
-            Figure::Text(when),
+            Metric::Text(when),
             "This much memory minus what the allocator holds now, divided by the growth of all lines together.",
         ));
     }

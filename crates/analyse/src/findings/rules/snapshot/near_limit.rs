@@ -1,12 +1,12 @@
 //! The device was full: the peak came close to what there is, or the allocator had to give back its cache to serve a
 //! request.
 
-use super::super::words::{percent, size};
+use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::memory::capacity::{counted_retries, usable};
 use crate::memory::history::History;
 use crate::memory::retries::{Retry, retries};
-use crate::memory::surroundings::{counted_retries, usable};
 use stepscope_model::Snapshot;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -25,20 +25,21 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "requests for which the cache was given back (low; three times as many are medium)",
         },
     ],
+    trials: &["expandable-segments"],
     check,
 };
 
 /// This many times the threshold is no accident.
-const OFTEN: f64 = 3.0;
+const OFTEN_FACTOR: f64 = 3.0;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     // Where a request was refused, that is what to say.
     let of_devices = histories(context)
         .filter(|(_, history)| history.device != Snapshot::HOST && history.refusals.is_empty());
-    of_devices.filter_map(|(snapshot, history)| look(context, snapshot, history)).collect()
+    of_devices.filter_map(|(snapshot, history)| finding(context, snapshot, history)).collect()
 }
 
-fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
+fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
     let least = context.limit("snapshot_near_limit.retries").max(1.0);
     let seen = retries(snapshot, history.device);
     // PyTorch's own count goes back to the start of the process, the history perhaps not.
@@ -53,7 +54,7 @@ fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option
     }
     let mut finding = context.remark(RULE.name);
     finding.severity = match () {
-        () if in_use || times as f64 >= OFTEN * least => Severity::Medium,
+        () if in_use || times as f64 >= OFTEN_FACTOR * least => Severity::Medium,
         () if retried => Severity::Low,
         () => Severity::Info,
     };
@@ -103,7 +104,7 @@ fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option
         finding.source = source(&context.places().line(last.stack));
         finding.evidence.push(Evidence::new(
             "last one asked for by",
-            Figure::Text(short(&context.places().line(last.stack))),
+            Metric::Text(short(&context.places().line(last.stack))),
             "The line whose request made the allocator give back its cache, the last time.",
         ));
     }
@@ -114,26 +115,26 @@ fn evidence(history: &History, limit: Option<u64>, times: u64, seen: &[Retry]) -
     let mut evidence = vec![
         Evidence::new(
             "peak in use",
-            Figure::Bytes(bytes(history.peak.allocated)),
+            Metric::Bytes(bytes(history.peak.allocated)),
             "The most bytes that the program held at once.",
         ),
         Evidence::new(
             "peak reserved",
-            Figure::Bytes(bytes(history.peak.reserved)),
+            Metric::Bytes(bytes(history.peak.reserved)),
             "The most bytes that the allocator had taken from the device at once.",
         ),
     ];
     if let Some(limit) = limit {
         evidence.push(Evidence::new(
             "memory for this process",
-            Figure::Bytes(bytes(limit)),
+            Metric::Bytes(bytes(limit)),
             "What the process can have on the device: what it reserved and what was left, or a limit set for it.",
         ));
     }
     if times > 0 {
         evidence.push(Evidence::new(
             "cache given back",
-            Figure::Count(times),
+            Metric::Count(times),
             "Requests for which the allocator gave back all of its cache and tried again: PyTorch's num_alloc_retries, or as many \
              as the history shows.",
         ));
@@ -142,7 +143,7 @@ fn evidence(history: &History, limit: Option<u64>, times: u64, seen: &[Retry]) -
     if returned > 0 {
         evidence.push(Evidence::new(
             "segments given back then",
-            Figure::Count(returned),
+            Metric::Count(returned),
             "Segments, or pieces of those that grow, that were given back to the device for these requests.",
         ));
     }

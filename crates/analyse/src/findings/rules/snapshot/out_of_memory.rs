@@ -1,8 +1,8 @@
 //! A request for memory was refused.
 
-use super::super::words::{percent, size};
+use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity};
 use crate::memory::history::Obstacle;
 use crate::memory::out_of_memory::{OutOfMemory, out_of_memory};
 use crate::memory::places::Line;
@@ -11,16 +11,16 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_out_of_memory",
     about: "In a memory snapshot, a request was refused: by a shortage, or because what was free lay in pieces or was set apart.",
     thresholds: &[],
+    trials: &[],
     check,
 };
 
-/// Lines to name.
-const HOLDERS: usize = 5;
+const MAX_HOLDERS: usize = 5;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let found = histories(context).filter_map(|(snapshot, history)| {
         // Programs that catch the error and try again have many; the last one counts.
-        out_of_memory(snapshot, history, context.places(), HOLDERS)
+        out_of_memory(snapshot, history, context.places(), MAX_HOLDERS)
             .pop()
             .map(|last| (history.refusals.len(), last))
     });
@@ -42,7 +42,7 @@ fn finding(context: &Context<'_>, count: usize, last: &OutOfMemory) -> Finding {
     };
     let times = if count > 1 { format!(" (the last of {count} refused requests)") } else { String::new() };
     finding.title = format!("{}: out of memory, {asked} was asked for and {why}{times}", device(last.device));
-    let figures = [
+    let sizes = [
         ("asked for", refusal.bytes, "Bytes of the request that was refused."),
         ("in use", refusal.level.allocated, "Bytes that the program held then."),
         ("reserved", refusal.level.reserved, "Bytes that the allocator had taken from the device then."),
@@ -50,14 +50,14 @@ fn finding(context: &Context<'_>, count: usize, last: &OutOfMemory) -> Finding {
         ("largest free piece", refusal.largest_gap, "The longest free stretch of one segment then."),
         ("left on the device", refusal.device_free, "What the device had left, as PyTorch recorded it."),
     ];
-    for (label, value, definition) in figures {
-        finding.evidence.push(Evidence::new(label, Figure::Bytes(bytes(value)), definition));
+    for (label, value, definition) in sizes {
+        finding.evidence.push(Evidence::new(label, Metric::Bytes(bytes(value)), definition));
     }
     for row in &last.holders {
         let line = Line { function: row.function.clone(), file: row.file.clone(), line: row.line };
         finding.evidence.push(Evidence::new(
             format!("held by {} ({}, a guess)", short(&line), row.category),
-            Figure::Text(format!("{} ({})", size(bytes(row.held_bytes)), percent(row.held_share))),
+            Metric::Text(format!("{} ({})", size(bytes(row.held_bytes)), percent(row.held_share))),
             "Bytes in use then that this line allocated, and their share; what most of it was for is guessed from stacks.",
         ));
     }

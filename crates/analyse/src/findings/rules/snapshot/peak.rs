@@ -1,12 +1,12 @@
 //! One kind of memory makes the peak, and there is something to do about it.
 
-use super::super::words::{percent, size};
+use super::super::text::{percent, size};
 use super::{bytes, device, histories};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
+use crate::memory::capacity::usable;
 use crate::memory::categories::{Categories, Category};
 use crate::memory::history::History;
-use crate::memory::lowered::{Change, lowered};
-use crate::memory::surroundings::usable;
+use crate::memory::peak_without::{MemorySaving, peak_without};
 use stepscope_model::Snapshot;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -31,6 +31,7 @@ pub(in super::super) const RULE: Rule = Rule {
             text: "the least share of the device's memory that is reserved at the peak, where that is known",
         },
     ],
+    trials: &[],
     check,
 };
 
@@ -47,15 +48,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let found = histories(context)
         .filter(|(snapshot, history)| history.peak.allocated as f64 >= least && needed(snapshot, history));
     found
-        .filter_map(|(snapshot, history)| look(context, history, &Categories::new(snapshot, history)))
+        .filter_map(|(snapshot, history)| finding(context, history, &Categories::new(snapshot, history)))
         .collect()
 }
 
-fn look(context: &Context<'_>, history: &History, categories: &Categories<'_>) -> Option<Finding> {
+fn finding(context: &Context<'_>, history: &History, categories: &Categories<'_>) -> Option<Finding> {
     let sums = categories.at(history.peak_moment);
     let all: u64 = sums.iter().fold(0, |all: u64, sum| all.saturating_add(sum.1));
     let of_peak = |bytes: u64| bytes as f64 / all.max(1) as f64;
-    let recomputed = lowered(history, categories, Change::Recompute)
+    let recomputed = peak_without(history, categories, MemorySaving::Recompute)
         .map(|then| (then, of_peak(history.peak.allocated.saturating_sub(then.peak))))
         .filter(|(_, saved)| *saved >= context.limit("snapshot_peak.saved_share"));
     let category = match recomputed {
@@ -83,25 +84,25 @@ fn look(context: &Context<'_>, history: &History, categories: &Categories<'_>) -
     if let Some((then, saved)) = recomputed {
         finding.evidence.push(Evidence::new(
             "peak with activations recomputed (an estimate)",
-            Figure::Bytes(bytes(then.peak)),
+            Metric::Bytes(bytes(then.peak)),
             "The history replayed with activations of blocks that are alike kept for one block at a time, and of each other block \
              a piece of the middle size as its input.",
         ));
         finding.evidence.push(Evidence::new(
             "saved (an estimate)",
-            Figure::Share(saved),
+            Metric::Share(saved),
             "How much lower that is, divided by the peak.",
         ));
         finding.evidence.push(Evidence::new(
             "blocks that are alike (a guess)",
-            Figure::Count(then.blocks),
+            Metric::Count(then.blocks),
             "How often the same lines hold activations when most of them are in use.",
         ));
     }
     for (category, sum) in sums.into_iter().filter(|sum| sum.1 > 0) {
         finding.evidence.push(Evidence::new(
             format!("{} (a guess)", category.label()),
-            Figure::Bytes(bytes(sum)),
+            Metric::Bytes(bytes(sum)),
             "Bytes in use at the peak, by what they were for, guessed from who allocated and who freed them.",
         ));
     }

@@ -1,10 +1,10 @@
 //! One iteration needs much more memory than the others.
 
-use super::super::words::{percent, size};
+use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Figure, Finding, Rule, Severity, Threshold};
-use crate::memory::beats::{Beat, beats};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
 use crate::memory::history::History;
+use crate::memory::iterations::{IterationMark, iterations};
 use crate::memory::places::Line;
 use stepscope_model::{Snapshot, StackId};
 
@@ -20,17 +20,19 @@ pub(in super::super) const RULE: Rule = Rule {
         Threshold { name: "snapshot_spike.mib", default: 256.0, text: "the least of it, in MiB" },
         Threshold { name: "snapshot_spike.min_iterations", default: 5.0, text: "iterations needed to judge" },
     ],
+    trials: &[],
     check,
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    histories(context).filter_map(|(snapshot, history)| look(context, snapshot, history)).collect()
+    histories(context).filter_map(|(snapshot, history)| finding(context, snapshot, history)).collect()
 }
 
-fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
-    let beats = beats(snapshot, history, context.places()).filter(|beats| beats.beat != Beat::Time)?;
+fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
+    let iterations = iterations(snapshot, history, context.places())
+        .filter(|iterations| iterations.mark != IterationMark::Time)?;
     // The first iteration makes states and tries out kernels.
-    let peaks: Vec<(u64, u32)> = beats
+    let peaks: Vec<(u64, u32)> = iterations
         .moments
         .windows(2)
         .skip(1)
@@ -69,17 +71,17 @@ fn look(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option
     finding.evidence = vec![
         Evidence::new(
             "highest iteration",
-            Figure::Bytes(bytes(highest)),
+            Metric::Bytes(bytes(highest)),
             "The most in use in one iteration, the first left out.",
         ),
         Evidence::new(
             "middle iteration",
-            Figure::Bytes(bytes(usual)),
+            Metric::Bytes(bytes(usual)),
             "The median of the most in use in each iteration.",
         ),
         Evidence::new(
             format!("largest allocation then, by {}", short(&line)),
-            Figure::Bytes(bytes(held)),
+            Metric::Bytes(bytes(held)),
             "The largest allocation in use when the highest iteration was at its peak.",
         ),
     ];

@@ -5,7 +5,7 @@ use hashbrown::HashSet;
 use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::transfers::bytes;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Figure, Finding};
+use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric};
 use crate::names::by_name::ByName;
 use crate::names::copies::{Direction, copy_name};
 use crate::names::framework::stages_a_copy;
@@ -17,14 +17,14 @@ use crate::threads::activity::Activity;
 const MIN_SHARE: f64 = 0.05;
 
 /// Arrays are on the device when the step needs them.
-struct There {
+struct ArraysOnDevice {
     /// When some thread prepared a copy.
     staging: Measured,
     slices: HashSet<SliceId, RandomState>,
     copies: HashSet<SliceId, RandomState>,
 }
 
-impl Scenario for There {
+impl Scenario for ArraysOnDevice {
     fn host(&self, piece: &HostPiece) -> i64 {
         if piece.slice.is_some_and(|slice| self.slices.contains(&slice)) {
             return 0;
@@ -66,7 +66,7 @@ pub(in super::super) fn find(context: &Context<'_>, rule: &'static str) -> Vec<F
         return Vec::new();
     }
     let moved = copies.iter().filter_map(|&copy| bytes(trace, copy)).fold(0, i64::saturating_add);
-    let there = There { staging: staging.measured(), slices: staged, copies };
+    let there = ArraysOnDevice { staging: staging.measured(), slices: staged, copies };
     let Some(mut finding) = context.costing(rule, context.saves(&there), Estimate::Replay) else {
         return Vec::new();
     };
@@ -78,17 +78,17 @@ pub(in super::super) fn find(context: &Context<'_>, rule: &'static str) -> Vec<F
     finding.evidence = vec![
         Evidence::new(
             "preparing copies per step",
-            Figure::Ns(context.per_step(staging_ns.0)),
+            Metric::Ns(context.per_step(staging_ns.0)),
             "Time per step in which some thread of the runtime puts arrays into memory that the device can read.",
         ),
         Evidence::new(
             "copying per step",
-            Figure::Ns(context.per_step(copying_ns.0)),
+            Metric::Ns(context.per_step(copying_ns.0)),
             "Time of the copies to the device, per step.",
         ),
         Evidence::new(
             "bytes per step",
-            Figure::Bytes(context.per_step(moved)),
+            Metric::Bytes(context.per_step(moved)),
             "Bytes copied to the device, per step.",
         ),
     ];

@@ -9,18 +9,16 @@ use crate::names::by_name::ByName;
 
 /// What the time of an edge is spent on. The names in machine output are HTA's.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
-#[schemars(rename = "HtaBound")]
-pub enum Bound {
+pub enum HtaBound {
     /// Operators and calls on the host.
     #[serde(rename = "cpu_bound")]
     Cpu,
     /// Host ranges named as data loading.
     #[serde(rename = "data_loading")]
     DataLoading,
-    /// Kernels but those of communication, copies and fills.
+    /// Kernels but those of communication, copies and memsets.
     #[serde(rename = "gpu_compute_bound")]
     GpuCompute,
-    /// Communication kernels.
     #[serde(rename = "gpu_communication_bound")]
     GpuCommunication,
     /// Between one kernel and the next.
@@ -34,16 +32,16 @@ pub enum Bound {
     Dependency,
 }
 
-impl Bound {
+impl HtaBound {
     /// Every bound, in order.
-    pub const ALL: [Bound; 7] = [
-        Bound::Cpu,
-        Bound::DataLoading,
-        Bound::GpuCompute,
-        Bound::GpuCommunication,
-        Bound::KernelKernel,
-        Bound::KernelLaunch,
-        Bound::Dependency,
+    pub const ALL: [HtaBound; 7] = [
+        HtaBound::Cpu,
+        HtaBound::DataLoading,
+        HtaBound::GpuCompute,
+        HtaBound::GpuCommunication,
+        HtaBound::KernelKernel,
+        HtaBound::KernelLaunch,
+        HtaBound::Dependency,
     ];
 }
 
@@ -52,19 +50,19 @@ pub(super) fn bounds<'e>(
     trace: &Trace,
     data_loading: &[String],
     edges: impl Iterator<Item = &'e Edge>,
-) -> Vec<Bound> {
+) -> Vec<HtaBound> {
     let slices = trace.slices();
     let mut communicates = ByName::new(trace, is_communication);
     let mut loads = ByName::new(trace, |name: &str| is_data_loading(name, data_loading));
     let bound = |edge: &Edge| match (edge.kind, edge.slice) {
-        (EdgeKind::KernelKernelDelay, _) => Bound::KernelKernel,
-        (EdgeKind::LaunchDelay, _) => Bound::KernelLaunch,
-        (EdgeKind::Dependency | EdgeKind::SyncDependency, _) => Bound::Dependency,
+        (EdgeKind::KernelKernelDelay, _) => HtaBound::KernelKernel,
+        (EdgeKind::LaunchDelay, _) => HtaBound::KernelLaunch,
+        (EdgeKind::Dependency | EdgeKind::SyncDependency, _) => HtaBound::Dependency,
         (EdgeKind::OperatorKernel, Some(id)) if slices.kind(id).is_device() => {
-            if communicates.get(slices.name(id)) { Bound::GpuCommunication } else { Bound::GpuCompute }
+            if communicates.get(slices.name(id)) { HtaBound::GpuCommunication } else { HtaBound::GpuCompute }
         }
-        (EdgeKind::OperatorKernel, Some(id)) if loads.get(slices.name(id)) => Bound::DataLoading,
-        (EdgeKind::OperatorKernel, _) => Bound::Cpu,
+        (EdgeKind::OperatorKernel, Some(id)) if loads.get(slices.name(id)) => HtaBound::DataLoading,
+        (EdgeKind::OperatorKernel, _) => HtaBound::Cpu,
     };
     edges.map(bound).collect()
 }

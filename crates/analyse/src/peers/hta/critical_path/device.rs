@@ -13,9 +13,9 @@ use super::window::{Clip, Sync, sync_lane};
 
 /// From this gap on, two kernels of a stream are not taken to wait for each other: something unknown held the
 /// second back. Compute streams need under 10 µs, communication about 1 ms.
-const LONGEST_KERNEL_GAP: Ns = Ns(1_500_000);
+const MAX_KERNEL_GAP: Ns = Ns(1_500_000);
 
-/// Adds the edges and returns how many kernels, copies and fills nothing leads to.
+/// Adds the edges and returns how many kernels, copies and memsets nothing leads to.
 pub(super) fn connect(loaded: &Loaded<'_>, clip: &Clip, launch_always: bool, graph: &mut Graph) -> u64 {
     let slices = loaded.trace.slices();
     let mut walk = Walk {
@@ -126,9 +126,8 @@ impl Walk<'_> {
             let alone = self.at_launch[id.index()] == 1 && self.at_start[id.index()] == 0;
             alone && last.is_none_or(|last| graph.at(last) < at) && over_before(at)
         });
-        let follows = last.filter(|&last| {
-            graph.at(start) - graph.at(last) < LONGEST_KERNEL_GAP && over_before(graph.at(last))
-        });
+        let follows = last
+            .filter(|&last| graph.at(start) - graph.at(last) < MAX_KERNEL_GAP && over_before(graph.at(last)));
         let by_launch = launched.and(call_start);
         match (by_launch, follows) {
             (Some(call), _) => graph.connect(call, start, EdgeKind::LaunchDelay, None),

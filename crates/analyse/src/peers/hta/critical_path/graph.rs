@@ -2,7 +2,7 @@
 //! an edge for each span of time or dependency between two of them.
 //!
 //! Nodes and edges keep the order in which they were added, because of two ways of equal length the one found first
-//! wins, and HTA's figures depend on which that is.
+//! wins, and HTA's numbers depend on which that is.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -42,11 +42,9 @@ impl EdgeKind {
 /// The start or the end of a slice.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// The slice.
     pub slice: SliceId,
     /// Its start, not its end.
     pub is_start: bool,
-    /// When.
     pub at: Ns,
 }
 
@@ -67,7 +65,6 @@ pub struct Edge {
 
 const NONE: u32 = u32::MAX;
 
-/// The graph.
 #[derive(Clone, Debug)]
 pub struct Graph {
     /// Starts and ends of all slices of the window; those that no edge touches are not part of the search.

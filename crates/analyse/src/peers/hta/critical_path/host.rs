@@ -13,16 +13,16 @@ use crate::names::by_name::ByName;
 
 /// What the edges of host threads need to know of a name.
 #[derive(Copy, Clone)]
-struct NameIs {
+struct NameTraits {
     /// Holds the runtime's lock: of such calls only one proceeds at a time.
     locks: bool,
     /// Waits for a device; the time in it is the device's.
     blocks: bool,
 }
 
-impl NameIs {
-    fn new(name: &str) -> NameIs {
-        NameIs {
+impl NameTraits {
+    fn new(name: &str) -> NameTraits {
+        NameTraits {
             locks: matches!(name, "cudaHostAlloc" | "cudaLaunchKernel" | "cudaMemcpyAsync"),
             blocks: matches!(
                 name,
@@ -38,7 +38,7 @@ impl NameIs {
 }
 
 pub(super) fn connect(loaded: &Loaded<'_>, clip: &Clip, graph: &mut Graph) {
-    let mut names = ByName::new(loaded.trace, NameIs::new as fn(&str) -> NameIs);
+    let mut names = ByName::new(loaded.trace, NameTraits::new as fn(&str) -> NameTraits);
     let mut is = |id: SliceId| names.get(loaded.trace.slices().name(id));
     connect_lock(graph, |id| is(id).locks);
     for thread in threads(loaded, clip) {
@@ -76,7 +76,7 @@ fn connect_lock(graph: &mut Graph, mut locks: impl FnMut(SliceId) -> bool) {
 
 /// A slice of a thread with its times as loaded.
 #[derive(Copy, Clone)]
-struct Timed {
+struct TimedSlice {
     start: Ns,
     end: Ns,
     id: SliceId,
@@ -84,7 +84,7 @@ struct Timed {
 
 /// The slices of each thread, threads by number. The backward pass runs on a thread of its own while the forward
 /// thread waits for it, so the two are one thread where each can be told.
-fn threads(loaded: &Loaded<'_>, clip: &Clip) -> Vec<Vec<Timed>> {
+fn threads(loaded: &Loaded<'_>, clip: &Clip) -> Vec<Vec<TimedSlice>> {
     let trace = loaded.trace;
     let slices = trace.slices();
     let forward = only_lane(trace, clip, "forward");
@@ -94,9 +94,9 @@ fn threads(loaded: &Loaded<'_>, clip: &Clip) -> Vec<Vec<Timed>> {
         (Some(f), Some(b)) if lane == b && key(f).process == key(b).process => f,
         _ => lane,
     };
-    let mut lanes: Vec<Vec<Timed>> = vec![Vec::new(); trace.lanes().len()];
+    let mut lanes: Vec<Vec<TimedSlice>> = vec![Vec::new(); trace.lanes().len()];
     for &id in &clip.host {
-        let timed = Timed { start: loaded.start(id), end: loaded.end(id), id };
+        let timed = TimedSlice { start: loaded.start(id), end: loaded.end(id), id };
         lanes[merged(slices.lane(id)).index()].push(timed);
     }
     let mut threads: Vec<_> = trace.lanes().iter().zip(lanes).map(|((_, info), of)| (info.key, of)).collect();
@@ -121,7 +121,7 @@ fn only_lane(trace: &Trace, clip: &Clip, part: &str) -> Option<LaneId> {
     only
 }
 
-fn connect_thread(graph: &mut Graph, mut slices: Vec<Timed>, is: &mut impl FnMut(SliceId) -> NameIs) {
+fn connect_thread(graph: &mut Graph, mut slices: Vec<TimedSlice>, is: &mut impl FnMut(SliceId) -> NameTraits) {
     slices.sort_by_key(|s| (s.start, !s.end.0));
     let mut ends: Vec<Ns> = slices.iter().map(|s| s.end).collect();
     ends.sort_unstable();
@@ -160,7 +160,7 @@ impl Walk {
         graph: &mut Graph,
         id: SliceId,
         parent: Option<SliceId>,
-        is: &mut impl FnMut(SliceId) -> NameIs,
+        is: &mut impl FnMut(SliceId) -> NameTraits,
     ) {
         let Some((start, _)) = graph.nodes_of(id) else { return };
         if let Some(last) = self.last
@@ -183,7 +183,7 @@ impl Walk {
         graph: &mut Graph,
         id: SliceId,
         parent: Option<SliceId>,
-        is: &mut impl FnMut(SliceId) -> NameIs,
+        is: &mut impl FnMut(SliceId) -> NameTraits,
     ) {
         let Some((_, end)) = graph.nodes_of(id) else { return };
         if let Some(last) = self.last
@@ -199,8 +199,8 @@ impl Walk {
     }
 }
 
-/// Whether two neighbours of a thread are joined along the lock already: both hold it, and they overlap.
-fn shares_lock(graph: &Graph, first: u32, second: u32, is: &mut impl FnMut(SliceId) -> NameIs) -> bool {
+/// Whether two neighbors of a thread are joined along the lock already: both hold it, and they overlap.
+fn shares_lock(graph: &Graph, first: u32, second: u32, is: &mut impl FnMut(SliceId) -> NameTraits) -> bool {
     let (first, second) = (graph.nodes[first as usize], graph.nodes[second as usize]);
     is(first.slice).locks && is(second.slice).locks && (first.is_start || !second.is_start)
 }

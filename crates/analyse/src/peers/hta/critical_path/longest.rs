@@ -8,13 +8,13 @@ use stepscope_model::Ns;
 use super::graph::{Edge, Graph};
 
 /// Edges grouped by one of their nodes, in the order they were added.
-struct Grouped {
+struct EdgesByNode {
     begin: Vec<u32>,
     edges: Vec<u32>,
 }
 
-impl Grouped {
-    fn new(graph: &Graph, node: fn(&Edge) -> u32) -> Grouped {
+impl EdgesByNode {
+    fn new(graph: &Graph, node: fn(&Edge) -> u32) -> EdgesByNode {
         let mut begin = vec![0u32; graph.nodes.len() + 1];
         for edge in &graph.edges {
             begin[node(edge) as usize + 1] += 1;
@@ -29,18 +29,19 @@ impl Grouped {
             edges[*slot as usize] = i as u32;
             *slot += 1;
         }
-        Grouped { begin, edges }
+        EdgesByNode { begin, edges }
     }
 
-    fn of(&self, node: u32) -> &[u32] {
+    fn edges_of(&self, node: u32) -> &[u32] {
         &self.edges[self.begin[node as usize] as usize..self.begin[node as usize + 1] as usize]
     }
 }
 
 /// The edges of the longest way, first to last; `None` if the dependencies run in a circle.
 pub(super) fn longest(graph: &Graph) -> Option<Vec<u32>> {
-    let (into, out) = (Grouped::new(graph, |e| e.to), Grouped::new(graph, |e| e.from));
-    let mut waits_for: Vec<u32> = (0..graph.nodes.len()).map(|n| into.of(n as u32).len() as u32).collect();
+    let (into, out) = (EdgesByNode::new(graph, |e| e.to), EdgesByNode::new(graph, |e| e.from));
+    let mut waits_for: Vec<u32> =
+        (0..graph.nodes.len()).map(|n| into.edges_of(n as u32).len() as u32).collect();
     let mut order = Vec::with_capacity(graph.touched.len());
     order.extend(graph.touched.iter().copied().filter(|&n| waits_for[n as usize] == 0));
     let mut done = 0;
@@ -51,7 +52,7 @@ pub(super) fn longest(graph: &Graph) -> Option<Vec<u32>> {
     while let Some(&node) = order.get(done) {
         done += 1;
         let mut best: Option<(Ns, u32)> = None;
-        for &e in into.of(node) {
+        for &e in into.edges_of(node) {
             let edge = &graph.edges[e as usize];
             let reached = length[edge.from as usize] + edge.weight.max(Ns::ZERO);
             if best.is_none_or(|b| b.0 < reached) {
@@ -64,7 +65,7 @@ pub(super) fn longest(graph: &Graph) -> Option<Vec<u32>> {
         if last.is_none_or(|l| l.0 < length[node as usize]) {
             last = Some((length[node as usize], node));
         }
-        for &e in out.of(node) {
+        for &e in out.edges_of(node) {
             let next = graph.edges[e as usize].to as usize;
             waits_for[next] -= 1;
             if waits_for[next] == 0 {

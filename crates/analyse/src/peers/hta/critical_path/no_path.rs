@@ -12,10 +12,7 @@ pub enum NoPath {
     /// No slice has the annotation in its name.
     NoAnnotation,
     /// Fewer slices than the instance asked for have it.
-    NoInstance {
-        /// How many have.
-        instances: u64,
-    },
+    NoInstance { instances: u64 },
     /// Nothing in the window has an edge.
     NothingInWindow,
     /// A recorded event synchronizes a stream with itself, which HTA refuses.

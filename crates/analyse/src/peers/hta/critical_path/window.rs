@@ -75,9 +75,8 @@ pub(super) fn window(loaded: &Loaded<'_>, annotation: &str, instances: (u32, u32
 pub(super) struct Clip {
     /// Slices on host threads, whatever they are.
     pub(super) host: Vec<SliceId>,
-    /// Kernels, copies and fills.
+    /// Kernels, copies and memsets.
     pub(super) work: Vec<SliceId>,
-    /// Synchronization events.
     pub(super) syncs: Vec<(Sync, SliceId)>,
 }
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use stepscope_export::{Otlp, OtlpSettings, Pace, every};
 use stepscope_ground::Problem;
-use stepscope_production::Store;
+use stepscope_metrics::{Otlp, OtlpSettings, repeat_every};
 use stepscope_record::clock::now_ns;
 use stepscope_record::spy::interrupted;
+use stepscope_service::ServiceDir;
 
 use super::{Said, exporter};
 use crate::args::ServiceExport;
@@ -15,7 +15,7 @@ use crate::failure::Failure;
 /// Requests that ended this long ago are sent with --once.
 const RECENT_NS: i64 = 3_600_000_000_000;
 
-pub(super) fn run(args: &ServiceExport, store: &Store) -> Result<(), Failure> {
+pub(super) fn run(args: &ServiceExport, store: &ServiceDir) -> Result<(), Failure> {
     let variable = |name: &str| std::env::var(name).ok();
     let (endpoint, service) = (args.endpoint.as_deref(), args.service.as_deref());
     let settings = OtlpSettings::new(endpoint, &args.header, service, &store.name(), &variable)?;
@@ -26,13 +26,13 @@ pub(super) fn run(args: &ServiceExport, store: &Store) -> Result<(), Failure> {
     }
     let mut said = Said::default();
     let words = |problem: Problem| format!("{}; {}", problem.what, problem.hint);
-    every(args.interval, &interrupted, || {
+    repeat_every(args.interval, &interrupted, || {
         match otlp.push(&interrupted) {
             Ok(problems) => said.say(problems.into_iter().map(words)),
             // A directory that is away for a moment comes back.
             Err(error) => said.say([error.what]),
         }
-        Ok::<_, Failure>(Pace::On)
+        Ok::<_, Failure>(())
     })?;
     // What ended since the last time.
     if let Ok(problems) = otlp.push(&|| true) {

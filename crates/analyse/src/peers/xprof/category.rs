@@ -1,0 +1,127 @@
+//! The sort of an instruction in XLA's own words, by which XProf's tables are grouped.
+
+use stepscope_model::GraphNode;
+
+/// What XLA calls an instruction of this sort.
+pub(super) fn category(instruction: GraphNode<'_>) -> String {
+    let details = instruction.details;
+    match instruction.opcode {
+        "fusion" => match details.fusion_kind.strip_prefix('k') {
+            Some(kind) => format!("{} fusion", kind.to_ascii_lowercase()),
+            None => "fusion".to_owned(),
+        },
+        "convolution" => {
+            let base = if details.is_base_dilated { " base-dilated" } else { "" };
+            let window = if details.is_window_dilated { " window-dilated" } else { "" };
+            format!("convolution{base}{window}")
+        }
+        "transpose" | "copy" | "reshape" | "dynamic-reshape" => "data formatting".to_owned(),
+        opcode if is_elementwise(opcode) => "non-fusion elementwise".to_owned(),
+        opcode => opcode.to_owned(),
+    }
+}
+
+/// Whether each element of the result is made of the elements at its place.
+fn is_elementwise(opcode: &str) -> bool {
+    const ELEMENTWISE: [&str; 60] = [
+        "abs",
+        "acos",
+        "acosh",
+        "add",
+        "and",
+        "asin",
+        "asinh",
+        "atan2",
+        "atanh",
+        "bitcast-convert",
+        "cbrt",
+        "ceil",
+        "clamp",
+        "compare",
+        "complex",
+        "convert",
+        "copy",
+        "copy-done",
+        "copy-start",
+        "cosh",
+        "cosine",
+        "count-leading-zeros",
+        "divide",
+        "erf",
+        "exponential",
+        "exponential-minus-one",
+        "floor",
+        "imag",
+        "is-finite",
+        "log",
+        "log-plus-one",
+        "logistic",
+        "map",
+        "maximum",
+        "minimum",
+        "multiply",
+        "negate",
+        "not",
+        "optimization-barrier",
+        "or",
+        "popcnt",
+        "power",
+        "real",
+        "reduce-precision",
+        "remainder",
+        "round-nearest-afz",
+        "round-nearest-even",
+        "rsqrt",
+        "select",
+        "shift-left",
+        "shift-right-arithmetic",
+        "shift-right-logical",
+        "sign",
+        "sine",
+        "sinh",
+        "sqrt",
+        "stochastic-convert",
+        "subtract",
+        "tan",
+        "tanh",
+    ];
+    opcode == "xor" || ELEMENTWISE.binary_search(&opcode).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use stepscope_model::{GraphBuilder, InstructionDetails, NewNode};
+
+    use super::*;
+
+    #[test]
+    fn instructions_are_sorted_in_the_words_of_xla() {
+        let with = |opcode: &str, details: InstructionDetails| {
+            let mut graph = GraphBuilder::default();
+            graph.computation("main", false, None);
+            graph.node(NewNode { opcode, details, ..NewNode::default() });
+            category(graph.finish().node(0).unwrap())
+        };
+        let of = |opcode, fusion_kind: &str| {
+            with(opcode, InstructionDetails { fusion_kind: fusion_kind.to_owned(), ..Default::default() })
+        };
+        assert_eq!(of("fusion", "kLoop"), "loop fusion");
+        assert_eq!(of("fusion", "kCustom"), "custom fusion");
+        assert_eq!(of("copy", ""), "data formatting");
+        assert_eq!(of("add", ""), "non-fusion elementwise");
+        assert_eq!(of("xor", ""), "non-fusion elementwise");
+        assert_eq!(of("custom-call", ""), "custom-call");
+        assert_eq!(of("all-reduce-start", ""), "all-reduce-start");
+        assert_eq!(of("convolution", ""), "convolution");
+        let dilated = InstructionDetails { is_base_dilated: true, ..Default::default() };
+        assert_eq!(with("convolution", dilated), "convolution base-dilated");
+    }
+
+    #[test]
+    fn every_elementwise_word_is_found() {
+        for opcode in ["abs", "tanh", "map", "not", "or", "select", "convert", "atan2"] {
+            assert!(is_elementwise(opcode), "{opcode}");
+        }
+        assert!(!is_elementwise("dot") && !is_elementwise("reduce") && !is_elementwise("all-reduce"));
+    }
+}
