@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from ._exact.functions import functions
     from ._exact.lines import lines
     from ._exact.marked import profile_lines
+    from ._trial.fixes.base import Effect, Fix
     from .config import configure
     from .performance import PerformanceProfiler, PerformanceRegressionDetector, Unknown, is_unknown
     from .production import ProductionProfiler, ServiceMonitor
@@ -49,6 +50,8 @@ if TYPE_CHECKING:
     from .trace import open as open
 
 _WHERE = {
+    "Effect": "_trial.fixes.base",
+    "Fix": "_trial.fixes.base",
     "PerformanceProfiler": "performance",
     "PerformanceRegressionDetector": "performance",
     "ProductionProfiler": "production",
@@ -78,6 +81,8 @@ _WHERE = {
 
 # Without `open`: `from stepscope import *` must leave Python's own alone. It is `stepscope.open` or imported by name.
 __all__ = [
+    "Effect",
+    "Fix",
     "Monitor",
     "PerformanceProfiler",
     "PerformanceRegressionDetector",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 
@@ -18,6 +19,8 @@ def main() -> int:
     # Python would only note a Ctrl-C, and Rust would never hear of it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     sys.stdout.flush()
+    # For commands that run a program with this package (`try`).
+    os.environ["STEPSCOPE_PYTHON"] = sys.executable
     return native_main(words)
 
 

@@ -51,7 +51,7 @@ def _natives(side: Side) -> list[NativeTrace]:
     return [(one if isinstance(one, Trace) else open_trace(one))._native for one in recordings]
 
 
-class _Compared:
+class _DiffAnswer:
     """An answer of ``stepscope diff``."""
 
     def __init__(self, native: NativeDiff, options: dict[str, Option]) -> None:
@@ -73,7 +73,7 @@ class _Compared:
         return self.show()
 
 
-class SideBySide(_Compared):
+class SideBySide(_DiffAnswer):
     """More than two runs side by side."""
 
     @property
@@ -97,7 +97,7 @@ class SideBySide(_Compared):
         return f"SideBySide({self.sentence!r})"
 
 
-class Diff(_Compared):
+class Diff(_DiffAnswer):
     """Two sides compared. Its tables are those of ``stepscope diff``."""
 
     @property

@@ -20,9 +20,9 @@ from .errors import StepscopeError, StepscopeWarning
 
 MAX_ENTRIES = 100_000
 """Entries of the history that are kept, the newest: about ten minutes of a small model, some seconds of a large one."""
-MOST_SAVED = 3
+MAX_SNAPSHOTS = 3
 """Snapshots that are saved when memory runs out: a program that catches the error may go on to the next."""
-_PROTOCOL = 4
+_PICKLE_PROTOCOL = 4
 
 _oom_path: str | None = None
 _oom_saved = 0
@@ -179,7 +179,7 @@ def _write(name: str, data: Any) -> None:
     opened: Callable[..., Any] = gzip.open if name.endswith(".gz") else open
     with whole_path(name) as beside, opened(beside, "wb") as file:
         # PyTorch's viewer does not read protocol 5, which newer Pythons write by default.
-        pickle.dump(data, file, protocol=_PROTOCOL)
+        pickle.dump(data, file, protocol=_PICKLE_PROTOCOL)
 
 
 def save_on_oom(path: str | os.PathLike[str] | None) -> None:
@@ -207,7 +207,7 @@ def _out_of_memory(device: int, asked: int, *_: Any) -> None:
     """Called by PyTorch. Whatever goes wrong here must not replace the error that the program is about to get."""
     global _oom_saved
     path = _oom_path
-    if path is None or _oom_saved >= MOST_SAVED:
+    if path is None or _oom_saved >= MAX_SNAPSHOTS:
         return
     _oom_saved += 1
     try:

@@ -6,39 +6,40 @@ import html
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from ._units import share_text, time_text
+from ._native import share_text, time_text
 
 
-class Asked(Protocol):
+class NotebookTrace(Protocol):
     """What a trace is asked for here."""
 
     @property
     def path(self) -> str: ...
-    def steps(self) -> Any: ...
     def findings(self) -> Any: ...
     def verdict(self) -> str: ...
-    def ask(self, command: str, /) -> dict[str, Any]: ...
+    def ask(self, command: str, /, *, top: int) -> dict[str, Any]: ...
 
 
-# Okabe and Ito's colours, which people of every colour vision can tell apart; with the names of the parts of a step.
-_PARTS = [
-    ("kernel_ns", "kernels", "#009e73"),
-    ("memcpy_ns", "copies", "#d55e00"),
-    ("memset_ns", "memsets", "#5f8f87"),
-    ("communication_ns", "communication", "#cc79a7"),
-    ("runtime_ns", "launch calls", "#e69f00"),
-    ("data_loading_ns", "data loading", "#8c510a"),
-    ("host_ns", "host", "#56b4e9"),
-    ("other_ns", "other", "#999999"),
-]
+# The parts of a step, in Okabe and Ito's colors, which people of every color vision can tell apart.
+_PART_COLORS = {
+    "kernel_ns": "#009e73",
+    "memcpy_ns": "#d55e00",
+    "memset_ns": "#5f8f87",
+    "communication_ns": "#cc79a7",
+    "runtime_ns": "#e69f00",
+    "data_loading_ns": "#8c510a",
+    "host_ns": "#56b4e9",
+    "other_ns": "#999999",
+}
 _WIDTH, _HEIGHT, _MAX_STEPS = 640, 160, 80
 
 
-def trace_html(trace: Asked) -> str:
+def trace_html(trace: NotebookTrace) -> str:
     """All of it."""
-    steps = list(trace.steps())
+    steps = trace.ask("steps", top=0)
+    labels = {definition["field"]: definition["label"] for definition in steps["definitions"]}
     findings = list(trace.findings())[:5]
-    parts = [_heading(trace.verdict(), trace.path), _figures(trace), _chart(steps), _findings(findings)]
+    parts = [_heading(trace.verdict(), trace.path), _metrics(steps, labels), _chart(steps["steps"], labels)]
+    parts.append(_findings(findings))
     return f'<div style="font-family:system-ui,sans-serif;max-width:{_WIDTH + 40}px">{"".join(parts)}</div>'
 
 
@@ -51,24 +52,23 @@ def _heading(verdict: str, path: str) -> str:
     )
 
 
-def _figures(trace: Asked) -> str:
-    answer = trace.ask("steps")
-    average: dict[str, Any] = answer.get("average") or {}
-    figures = []
+def _metrics(steps: dict[str, Any], labels: dict[str, str]) -> str:
+    average: dict[str, Any] = steps.get("average") or {}
+    metrics = []
     if average.get("wall_ns"):
-        figures.append(("mean step", time_text(average["wall_ns"])))
+        metrics.append(("mean step", time_text(average["wall_ns"])))
         if average.get("gpu_busy_ns") is not None:
-            figures.append(("GPU busy", share_text(average["gpu_busy_ns"] / average["wall_ns"])))
-    figures.append(("steps", str(len(answer.get("steps") or []))))
+            metrics.append((labels["gpu_busy_ns"], share_text(average["gpu_busy_ns"] / average["wall_ns"])))
+    metrics.append(("steps", str(len(steps["steps"]))))
     cells = "".join(
         f'<div style="margin-right:28px"><div style="opacity:.7;font-size:.85em">{html.escape(label)}</div>'
         f'<div style="font-size:1.3em;font-weight:600">{html.escape(value)}</div></div>'
-        for label, value in figures
+        for label, value in metrics
     )
     return f'<div style="display:flex;margin:6px 0">{cells}</div>'
 
 
-def _chart(steps: Sequence[Any]) -> str:
+def _chart(steps: Sequence[Any], labels: dict[str, str]) -> str:
     shown = steps[:_MAX_STEPS]
     longest = max((step["wall_ns"] for step in shown), default=0)
     if not longest:
@@ -77,21 +77,21 @@ def _chart(steps: Sequence[Any]) -> str:
     bars = []
     for at, step in enumerate(shown):
         bottom = float(_HEIGHT)
-        for key, label, colour in _PARTS:
+        for key, color in _PART_COLORS.items():
             length = _HEIGHT * (step.get(key) or 0) / longest
             if length <= 0:
                 continue
             bottom -= length
-            title = f"step {step['step']}: {label} {time_text(step[key])} of {time_text(step['wall_ns'])}"
+            title = f"step {step['step']}: {labels[key]} {time_text(step[key])} of {time_text(step['wall_ns'])}"
             bars.append(
                 f'<rect x="{at * pitch + 0.1 * pitch:.1f}" y="{bottom:.2f}" width="{0.8 * pitch:.1f}" '
-                f'height="{length:.2f}" fill="{colour}"><title>{html.escape(title)}</title></rect>'
+                f'height="{length:.2f}" fill="{color}"><title>{html.escape(title)}</title></rect>'
             )
-    used = [(label, colour) for key, label, colour in _PARTS if any(step.get(key) for step in shown)]
+    used = [(labels[key], color) for key, color in _PART_COLORS.items() if any(step.get(key) for step in shown)]
     legend = "".join(
         f'<span style="margin-right:14px"><span style="display:inline-block;width:10px;height:10px;'
-        f'background:{colour};margin-right:5px"></span>{label}</span>'
-        for label, colour in used
+        f'background:{color};margin-right:5px"></span>{label}</span>'
+        for label, color in used
     )
     more = f" (the first {len(shown)} of {len(steps)})" if len(steps) > len(shown) else ""
     return (
@@ -107,7 +107,12 @@ def _findings(findings: Sequence[Any]) -> str:
     items = []
     for one in findings:
         verb = "saves at most" if one.get("estimate") == "upper_bound" else "saves"
-        saves = f" · {verb} {time_text(one['saves_ns'])} per step" if one.get("saves_ns") else ""
+        saves = ""
+        if one.get("saves_ns"):
+            saves = f" · {verb} {time_text(one['saves_ns'])} per step ({share_text(one.get('saves_share') or 0)})"
+        elif one.get("saves_unprofiled_ns"):
+            share = share_text(one.get("saves_unprofiled_share") or 0)
+            saves = f" · {verb} about {time_text(one['saves_unprofiled_ns'])} ({share}) without the profiler"
         fix = one.get("fix") or ""
         items.append(
             f'<li style="margin:4px 0"><b>{html.escape(str(one.get("title", "")))}</b>{html.escape(saves)}'

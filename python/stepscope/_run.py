@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING
 
 from ._current_run import set_current_run
 from ._launch.arguments import HELP, SECTION, RunArguments, parse
+from ._launch.launchers import recording_ranks
 from ._launch.script import Ending, Program
+from ._native import print_summary
+from ._ranks import has_peers
 from .errors import StepscopeError
 
 if TYPE_CHECKING:
@@ -20,7 +23,7 @@ if TYPE_CHECKING:
     from ._launch.script_recorder import ScriptRecorder
 
 #: The exit code for a command line that cannot be understood, as elsewhere in the program.
-USAGE = 2
+USAGE_EXIT_CODE = 2
 
 
 def main(argv: list[str]) -> int:
@@ -34,8 +37,11 @@ def main(argv: list[str]) -> int:
     try:
         arguments = parse(argv)
         if arguments.help:
-            print(HELP)
+            _print(HELP)
             return 0
+        launched = recording_ranks(argv[len(argv) - _program_length(arguments) :], argv[: -_program_length(arguments)])
+        if launched is not None:
+            return _launch(*launched)
         program = Program(arguments.program, arguments.program_arguments, is_module=arguments.is_module)
         exact = arguments.functions or arguments.calls or arguments.lines is not None or arguments.memory is not None
         if exact and not arguments.trace:
@@ -45,7 +51,7 @@ def main(argv: list[str]) -> int:
             recorder.take_folder()
     except StepscopeError as error:
         print(f"stepscope run: {error}", file=sys.stderr)
-        return USAGE
+        return USAGE_EXIT_CODE
     beside: ExactRun | None = None
     if exact:
         # Its file goes beside the script's name; the output that was named is the trace's.
@@ -58,17 +64,44 @@ def main(argv: list[str]) -> int:
     else:
         recorder.root, recorder.launcher = Program._run.__code__, main.__code__
         set_current_run(recorder)
-        recorder.start()
-        ending = program.run()
+        ending = _run_recorded(program, recorder, arguments.quiet)
+    if beside is not None:
+        beside.report()
+    return _end_as(ending)
+
+
+def _program_length(arguments: RunArguments) -> int:
+    """How many of the words are the program: its name, what it is given, and ``-m``."""
+    return len(arguments.program_arguments) + (2 if arguments.is_module else 1)
+
+
+def _launch(module: str, arguments: list[str]) -> int:
+    """Start ranks that record themselves; nothing is recorded here."""
+    program = Program(module, arguments, is_module=True)
+    program.take_path()
+    return _end_as(program.run())
+
+
+def _run_recorded(program: Program, recorder: ScriptRecorder, quiet: bool) -> Ending:
+    """Run it to its end, however that comes, and say what was recorded."""
+    from ._launch.early_end import EarlyEnd
+
+    ending = Ending(0)
+
+    def finish() -> None:
         try:
             recorder.finish(ending.ran)
         except KeyboardInterrupt:
             recorder.notes.append("interrupted while the trace was written")
         set_current_run(None)
-        _report(recorder.traces, recorder.notes + ([] if arguments.quiet else recorder.remarks), arguments.quiet)
-    if beside is not None:
-        beside.report()
-    return _end_as(ending)
+        _report(recorder.traces, recorder.notes + ([] if quiet else recorder.remarks), quiet)
+
+    # Before the recorder: a forked child gets rid of these hooks first, then takes signals for itself.
+    with EarlyEnd(finish, recorder.soon) as early:
+        recorder.start()
+        ending = program.run()
+        early.end()
+    return ending
 
 
 def _run_exactly(program: Program, arguments: RunArguments) -> int:
@@ -129,9 +162,18 @@ def _recorder(arguments: RunArguments) -> ScriptRecorder | None:
         return None
     # The script may change the current folder; the trace goes where the user stood.
     folder = Path(os.path.abspath(trace_folder(settings, document, None)))
+    whole = arguments.whole or arguments.seconds is not None
     recorder = ScriptRecorder(
-        settings, folder, arguments.seconds, arguments.memory_gib, arguments.follow, arguments.trace
+        arguments.program,
+        settings,
+        folder,
+        arguments.seconds,
+        arguments.memory_gib,
+        arguments.follow,
+        window=None if whole else replace(arguments.window, together=has_peers()),
+        stop=arguments.stop,
     )
+    recorder.words = [*(["-m"] if arguments.is_module else []), arguments.program, *arguments.program_arguments]
     given = {name: value for name, value in values.items() if name != "output"}
     recorder.overrides = [(name, value, None) for name, value in given.items()]
     recorder.output = None if settings.output is None else os.path.abspath(os.path.expanduser(settings.output))
@@ -148,23 +190,18 @@ def _report(traces: list[Path], notes: list[str], quiet: bool) -> None:
     target = shown[-1] if len(shown) == 1 else os.path.dirname(shown[-1]) or "."
     what = shown[0] if len(shown) == 1 else f"{len(shown)} traces in {target}"
     print(f"stepscope: {what}  (open: stepscope view {shlex.quote(target)})", file=sys.stderr)
-    if len(traces) == 1 and sys.stderr.isatty():
-        _summarize(traces[0])
+    if not has_peers():
+        # The first screen about the latest trace, in a log too; of several ranks, none would be the job's.
+        print_summary(shown[-1])
 
 
-def _summarize(trace: Path) -> None:
-    """The first screen about a trace, for someone who watches. It goes where the script's own output does not."""
-    from ._native import main as native_main
-
-    sys.stdout.flush()
-    sys.stderr.flush()
-    own = os.dup(1)
-    os.dup2(2, 1)
+def _print(text: str) -> None:
+    """To stdout, whose reader may have seen enough."""
     try:
-        native_main([_shown(trace)])
-    finally:
-        os.dup2(own, 1)
-        os.close(own)
+        print(text, flush=True)
+    except BrokenPipeError:
+        # Python flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _shown(path: Path) -> str:

@@ -56,7 +56,7 @@ class Table(Sequence[Row]):
     [3]
     >>> print(table)
     name      calls  device_self
-    aten::mm      3       1.5 µs
+    aten::mm      3     1.500 µs
     """
 
     def __init__(self, rows: Sequence[Row], definitions: Mapping[str, str] | None = None) -> None:

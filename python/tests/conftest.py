@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import sys
 from typing import Any
 
 import pytest
@@ -12,6 +13,13 @@ from _pytest.junitxml import mangle_test_address
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 EXAMPLE = ROOT / "fixtures/pytorch/2.11-h200/gpt_bf16/gpt_bf16.pt.trace.json.gz"
+
+
+@pytest.fixture
+def without_frameworks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a program that has imported none, whatever tests before this one have."""
+    for name in ("torch", "jax", "tensorflow"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
 
 
 @pytest.fixture
@@ -27,6 +35,11 @@ ENVIRONMENTS = {
         "integrations/test_keras.py",
         "integrations/test_lightning.py",
         "integrations/test_transformers.py",
+        "launch/test_early_end.py",
+        "launch/test_iterations.py",
+        "launch/test_phases.py",
+        "launch/test_stretch.py",
+        "launch/test_together.py",
         "launch/test_with_torch.py",
         "patterns/test_repro.py",
         "performance/test_flops_torch.py",
@@ -36,6 +49,7 @@ ENVIRONMENTS = {
         "profiler/test_torch_quiet.py",
         "profiler/test_torch_regions.py",
         "profiler/test_torch_shared.py",
+        "trial",
     ),
     "jax": ("performance/test_jax.py", "xla"),
     "services": ("production",),

@@ -35,5 +35,24 @@ with stepscope.lines(corpus.fib, corpus.numbers) as timed:
     corpus.fib(6)
     list(corpus.numbers(3))
 assert [[hits for _, hits, _ in one.lines] for one in timed.timings] == [[25], [4, 3, 3]]
+if sys.version_info >= (3, 12):
+    # The loop that a program is in, seen from within an inner one.
+    from stepscope._launch import loops
+
+    moment = 0
+    loops.now_ns = lambda: moment
+    turned: list[int] = []
+    watch = loops.LoopWatch(turned.append)
+    number = 0
+    while number < 20:
+        number += 1
+        moment = 0 if number < 10 else 10**10
+        for _ in range(5):
+            if number == 2 and _ == 3:
+                assert watch.start(sys._getframe())
+        if number % 2:
+            continue
+    assert turned == [8] * 10, turned
+    watch.stop()
 assert not {"torch", "numpy"} & set(sys.modules)
 print(f"Python {sys.version.split()[0]}: stepscope {stepscope.__version__} works")

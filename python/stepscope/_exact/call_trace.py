@@ -3,31 +3,26 @@
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Iterable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from .._current_run import current_run
-from .._decorate import wrap
 from .._native import CallTracer
 from .._process_name import process_name
 from .._writing import cannot_write, written_by
 from ..errors import StepscopeError
+from .block_profiler import BlockProfiler
 from .cost import trace_costs_ns
-from .forks import unwatch, watch
 from .functions import OURS
 
 if TYPE_CHECKING:
     from ..trace import Trace
 
-Function = TypeVar("Function", bound=Callable[..., Any])
-
 #: A file of this many calls has about 100 MB and takes about 1 GB to look at.
 MAX_CALLS = 10_000_000
 
 
-class calls:
+class calls(BlockProfiler):
     """Records every call while a block or a function runs: a timeline, as ``viztracer`` makes.
 
     >>> import os, tempfile
@@ -62,6 +57,7 @@ class calls:
         exclude: Iterable[str] = (),
         name: str | None = None,
     ) -> None:
+        super().__init__()
         if max_calls < 1 or min_duration < 0 or (max_depth is not None and max_depth < 1):
             raise StepscopeError(
                 "max_calls and max_depth must be 1 or more, min_duration 0 or more",
@@ -81,62 +77,34 @@ class calls:
         self._left = max_calls
         self._tracer: Any = None
         self._done: list[Any] = []
-        self._depth = 0
-        self._lock = threading.RLock()  # a signal may come in between
 
-    def start(self) -> None:
-        """Begin to record, after what was recorded before."""
-        with self._lock:
-            self._depth += 1
-            if self._depth > 1:
-                return
+    def _begin(self) -> None:
         run = current_run()
         if run is not None:
             run.profile_starts(self)
-        watch(self)
         # Whoever reads the file wants to know what the calls would have taken without us.
         cost_ns = round(sum(trace_costs_ns()) / 2)
         options = {**self._options, "max_calls": max(1, self._left), "cost_ns": cost_ns}
-        tracer = CallTracer(self.path, append=bool(self._done), **options)
-        self._tracer = tracer
+        self._tracer = CallTracer(self.path, append=bool(self._done), **options)
         try:
-            # Last of all: what comes before is not the program's.
-            written_by("the calls", self.path, tracer.start)
+            written_by("the calls", self.path, self._tracer.start)
         except BaseException:
-            self._depth = 0
             self._tracer = None
-            unwatch(self)
             raise
 
-    def stop(self) -> None:
-        """Stop recording. Calls that still run count as ended now."""
-        if self._depth == 1 and self._tracer is not None:
-            tracer = self._tracer
-            try:
-                # First of all, as above.
-                tracer.stop()
-            except OSError as error:
-                raise cannot_write("the calls", self.path, error) from error
-            finally:
-                unwatch(self)
-                self._done.append(tracer)
-                self._left -= tracer.counts()[1][0]
-                self._tracer = None
-        with self._lock:
-            self._depth = max(0, self._depth - 1)
-
-    def __enter__(self) -> calls:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def __call__(self, function: Function) -> Function:
-        """The function, recorded whenever it runs."""
-        return wrap(function, lambda: self)
+    def _end(self) -> None:
+        tracer = self._tracer
+        if tracer is None:
+            return
+        try:
+            # Calls that still run count as ended now.
+            tracer.stop()
+        except OSError as error:
+            raise cannot_write("the calls", self.path, error) from error
+        finally:
+            self._done.append(tracer)
+            self._left -= tracer.counts()[1][0]
+            self._tracer = None
 
     @property
     def running(self) -> bool:
@@ -178,12 +146,10 @@ class calls:
         return open_trace(self.path)
 
     def turn_off_in_child(self) -> None:
-        """In a forked child: what was recorded is the parent's, and so is the file."""
         if self._tracer is not None:
             self._tracer.abandon()
         self._tracer = None
-        self._lock = threading.RLock()  # a signal may come in between
-        self._depth = 0
+        super().turn_off_in_child()
 
     def _all(self) -> list[Any]:
         return [*self._done, *([self._tracer] if self._tracer is not None else [])]

@@ -12,7 +12,7 @@ from typing import Any, Callable
 
 from .._native import CallRecorder, CallTracer, LineTimer
 
-_WORK = """
+_WORK_SOURCE = """
 def empty():
     pass
 
@@ -32,8 +32,8 @@ def many_lines(times):
         total -= number
     return total
 """
-_TIMES = 500
-_TRIES = 9
+_CALL_COUNT = 500
+_TRY_COUNT = 9
 
 Work = Callable[[int], Any]
 
@@ -45,13 +45,13 @@ def _median(numbers: list[float]) -> float:
 
 def _scope() -> dict[str, Any]:
     scope: dict[str, Any] = {}
-    exec(compile(_WORK, "<cell: stepscope's own>", "exec"), scope)
+    exec(compile(_WORK_SOURCE, "<cell: stepscope's own>", "exec"), scope)
     return scope
 
 
 def _time_ns(work: Work) -> int:
     began_ns = perf_counter_ns()
-    work(_TIMES)
+    work(_CALL_COUNT)
     return perf_counter_ns() - began_ns
 
 
@@ -73,16 +73,16 @@ def _costs_ns(make: Callable[[], Any]) -> tuple[float, float]:
 
 
 def _call_cost_ns(work: Work, make: Callable[[], Any]) -> float:
-    plain_ns = min(_time_ns(work) for _ in range(_TRIES))
+    plain_ns = min(_time_ns(work) for _ in range(_TRY_COUNT))
     found = []
-    for _ in range(_TRIES):
+    for _ in range(_TRY_COUNT):
         recorder = make()
         try:
             recorder.start()
         except Exception:  # another tool is there
             return 0.0
         try:
-            found.append((_time_ns(work) - plain_ns) / _TIMES)
+            found.append((_time_ns(work) - plain_ns) / _CALL_COUNT)
         finally:
             recorder.stop()
     return max(0.0, _median(found))
@@ -91,9 +91,9 @@ def _call_cost_ns(work: Work, make: Callable[[], Any]) -> float:
 def line_event_cost_ns(*, own: bool) -> int:
     """The cost of one event of a line, or of the start or end of its function. 0 if it cannot be measured now."""
     work = _scope()["many_lines"]
-    plain_ns = min(_time_ns(work) for _ in range(_TRIES))
+    plain_ns = min(_time_ns(work) for _ in range(_TRY_COUNT))
     found = []
-    for _ in range(_TRIES):
+    for _ in range(_TRY_COUNT):
         timer = LineTimer((lambda code: code is work.__code__) if own else None, own=own)
         if not own:
             timer.watch(work.__code__)

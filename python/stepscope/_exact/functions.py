@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, Callable, TypeVar
+from typing import IO
 
 from .._current_run import current_run
-from .._decorate import wrap
 from .._native import CallRecorder
 from ..errors import StepscopeError
 from . import lines  # noqa: F401  `with functions(), lines(f):` must not count how `lines` is imported
+from .block_profiler import BlockProfiler
 from .cost import call_costs_ns
-from .forks import unwatch, watch
 from .pstats_file import Stats, stats_of, write_pstats
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 #: Files whose functions are ours and not the program's.
@@ -27,7 +22,7 @@ OURS = [
 ]
 
 
-class functions:
+class functions(BlockProfiler):
     """Counts every call while a block or a function runs, as ``cProfile`` does and for less.
 
     >>> with functions() as calls:
@@ -48,52 +43,22 @@ class functions:
     beside_a_trace = True
 
     def __init__(self, *, builtins: bool = True) -> None:
+        super().__init__()
         self._recorder = CallRecorder(builtins)
-        self._depth = 0
-        self._lock = threading.RLock()  # a signal may come in between
         self._process = os.getpid()
         self._stats: Stats | None = None
         self._replaced: Stats | None = None
 
-    def start(self) -> None:
-        """Begin to count, on top of what was counted before."""
-        with self._lock:
-            self._depth += 1
-            if self._depth > 1:
-                return
+    def _begin(self) -> None:
         run = current_run()
         if run is not None:
             run.profile_starts(self)
-        watch(self)
         self._stats = None
-        try:
-            # Last of all: what comes before is not the program's.
-            self._recorder.start()
-        except BaseException:
-            self._depth = 0
-            raise
+        self._recorder.start()
 
-    def stop(self) -> None:
-        """Stop counting. Calls that still run count as ended now."""
-        if self._depth == 1:
-            # First of all, as above.
-            self._recorder.stop()
-            unwatch(self)
-        with self._lock:
-            self._depth = max(0, self._depth - 1)
-
-    def __enter__(self) -> functions:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def __call__(self, function: Function) -> Function:
-        """The function, counted whenever it runs."""
-        return wrap(function, lambda: self)
+    def _end(self) -> None:
+        # Calls that still run count as ended now.
+        self._recorder.stop()
 
     @property
     def stats(self) -> Stats:
@@ -165,8 +130,6 @@ class functions:
         self._recorder.keep(path, every_s, OURS)
 
     def turn_off_in_child(self) -> None:
-        """In a forked child: what was counted is the parent's."""
         self._recorder.stop()
         self._recorder = CallRecorder(False)
-        self._lock = threading.RLock()  # a signal may come in between
-        self._depth = 0
+        super().turn_off_in_child()

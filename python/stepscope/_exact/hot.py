@@ -17,7 +17,7 @@ LOOK_S = 1.0
 #: Seconds between two looks.
 EVERY_S = 0.005
 #: Functions that are picked at most, and the share of looks that one must have.
-MOST = 5
+MAX_FUNCTIONS = 5
 MIN_SHARE = 0.05
 
 
@@ -65,7 +65,7 @@ def busiest(counts: Counter[CodeType]) -> list[CodeType]:
     ['start', 'busiest']
     """
     least = MIN_SHARE * sum(counts.values())
-    return [code for code, count in counts.most_common(MOST) if count >= least]
+    return [code for code, count in counts.most_common(MAX_FUNCTIONS) if count >= least]
 
 
 def _users(frame: FrameType | None) -> CodeType | None:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
-from types import CodeType, TracebackType
-from typing import IO, Any, Callable, TypeVar
+from types import CodeType
+from typing import IO, Any, Callable
 
-from .._decorate import wrap
 from ..errors import StepscopeError
+from .block_profiler import BlockProfiler, Function
 from .code_of import code_of
 from .cost import line_event_cost_ns
 from .line_text import FunctionLines, write_text
 from .lprof_file import write_lprof
 from .shared_timer import Sums, shared
 
-Function = TypeVar("Function", bound=Callable[..., Any])
 
-
-class lines:
+class lines(BlockProfiler):
     """Times the lines of functions while a block or a function runs, as ``line_profiler`` does and for much less.
 
     >>> def work(times):
@@ -41,11 +38,10 @@ class lines:
     """
 
     def __init__(self, *functions: Any) -> None:
+        super().__init__()
         self._codes: list[CodeType] = []
         self._names: dict[tuple[str, int, str], str] = {}
         self._judge: Callable[[CodeType], bool] | None = None
-        self._lock = threading.RLock()  # a signal may come in between
-        self._depth = 0
         self._earlier: tuple[Sums, int] = ({}, 0)
         self._sums: Sums = {}
         self._events = 0
@@ -106,18 +102,9 @@ class lines:
                         self._sums[key] = (known_hits + hits - old_hits, known_ns + ns - old_ns)
             self._depth = max(0, self._depth - 1)
 
-    def __enter__(self) -> lines:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
     def __call__(self, function: Function) -> Function:
         """The function, its lines timed whenever it runs."""
-        return wrap(self.add(function), lambda: self)
+        return super().__call__(self.add(function))
 
     @property
     def timings(self) -> list[FunctionLines]:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-import threading
 from pathlib import Path
-from types import CodeType, TracebackType
-from typing import IO, Any, Callable, TypeVar
+from types import CodeType
+from typing import IO, Any, Callable
 
-from .._decorate import wrap
 from .._native import LineTimer, MemoryTracker
 from .._writing import whole_path, written_by
 from ..errors import StepscopeError
 from ..table import Table
 from ..trace import Trace
+from .block_profiler import BlockProfiler, Function
 from .code_of import code_of
-from .forks import unwatch, watch
 from .memory_text import LineOfMemory, write_lines
-
-Function = TypeVar("Function", bound=Callable[..., Any])
 
 #: Bytes between two samples, on average, where not every allocation is looked at.
 SAMPLE_BYTES = 32 * 1024
@@ -29,7 +25,7 @@ _PACKAGE = Path(__file__).resolve().parent.parent
 _OURS = [str(_PACKAGE / "_launch" / "script.py"), str(_PACKAGE) + os.sep]
 
 
-class track:
+class track(BlockProfiler):
     """Tracks who allocates memory while a block or a function runs, in Python and in native libraries.
 
     >>> with track() as memory:
@@ -48,6 +44,7 @@ class track:
     """
 
     def __init__(self, *functions: Any, exact: bool = True, sample_bytes: int | None = None) -> None:
+        super().__init__()
         if sample_bytes is None:
             sample_bytes = 0 if exact else SAMPLE_BYTES
         if sample_bytes < 0:
@@ -58,8 +55,6 @@ class track:
         self._judge: Callable[[CodeType], bool] | None = None
         self._lines: LineTimer | None = None
         self._rows: list[LineOfMemory] = []
-        self._lock = threading.RLock()  # a signal may come in between
-        self._depth = 0
         self._trace: Trace | None = None
         #: What it is called where it is shown.
         self.name = "memory"
@@ -86,55 +81,28 @@ class track:
             self._lines.watch(code)
         self._lines.start()
 
-    def start(self) -> None:
-        """Begin. What was tracked before is forgotten."""
-        with self._lock:
-            self._depth += 1
-            if self._depth > 1:
-                return
-            self._trace = None
-            self._rows = []
-            try:
-                if self._codes or self._judge is not None:
-                    self._start_lines()
-                # Last of all: what comes before is not the program's.
-                self._tracker.start()
-            except BaseException:
-                self._depth = 0
-                self._end_lines()
-                raise
-        watch(self)
-
-    def stop(self) -> None:
-        """Stop."""
-        if self._depth == 1:
-            # First of all, as above.
-            self._tracker.stop()
+    def _begin(self) -> None:
+        self._trace = None
+        self._rows = []
+        try:
+            if self._codes or self._judge is not None:
+                self._start_lines()
+            self._tracker.start()
+        except BaseException:
             self._end_lines()
-            # What somebody asked for meanwhile is of then.
-            self._trace = None
-            unwatch(self)
-        with self._lock:
-            self._depth = max(0, self._depth - 1)
+            raise
+
+    def _end(self) -> None:
+        self._tracker.stop()
+        self._end_lines()
+        # What somebody asked for meanwhile is of then.
+        self._trace = None
 
     def _end_lines(self) -> None:
         if self._lines is not None:
             self._lines.stop()
             self._rows = self._lines.memory_rows()
             self._lines = None
-
-    def __enter__(self) -> track:
-        self.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.stop()
-
-    def __call__(self, function: Function) -> Function:
-        """The function, its memory tracked whenever it runs."""
-        return wrap(function, lambda: self)
 
     @property
     def running(self) -> bool:
@@ -156,24 +124,23 @@ class track:
     def _line_rows(self) -> list[LineOfMemory]:
         return self._rows if self._lines is None else self._lines.memory_rows()
 
-    def _fact(self, name: str) -> int:
-        value = self.trace().ask("memory", top=1).get(name)
-        return int(value or 0)
+    def _facts(self) -> tuple[int, int, int]:
+        return self.trace()._native.heap or (0, 0, 0)
 
     @property
     def peak(self) -> int:
         """The most bytes that were allocated at once."""
-        return self._fact("peak_bytes")
+        return self._facts()[0]
 
     @property
     def peak_at_s(self) -> float:
         """When that was, in seconds since the start."""
-        return self._fact("peak_at_ns") / 1e9
+        return self._facts()[1] / 1e9
 
     @property
     def live(self) -> int:
         """Bytes that were allocated and not freed at the end."""
-        return self._fact("end_bytes")
+        return self._facts()[2]
 
     def by_line(self) -> Table:
         """Lines by what they held at the peak: of each stack, the innermost line that is not a library's."""
@@ -218,10 +185,8 @@ class track:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def turn_off_in_child(self) -> None:
-        """In a forked child: what was tracked is the parent's."""
         self._tracker.stop()
         if self._lines is not None:
             self._lines.stop()
             self._lines = None
-        self._lock = threading.RLock()  # a signal may come in between
-        self._depth = 0
+        super().turn_off_in_child()

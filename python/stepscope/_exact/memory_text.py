@@ -10,7 +10,7 @@ from typing import IO
 LineOfMemory = tuple[str, int, str, int, int, int, int]
 """File, first line and name of the function; line, occurrences, bytes in memory after it and bytes that it added."""
 
-_ROW = "{0:>6} {1:>12} {2:>12}  {3:>10}   {4:<}"
+_ROW_FORMAT = "{0:>6} {1:>12} {2:>12}  {3:>10}   {4:<}"
 _HEADINGS = ("Line #", "Mem usage", "Increment", "Occurrences", "Line Contents")
 _MIB = float(1 << 20)
 
@@ -20,12 +20,12 @@ def write_lines(rows: list[LineOfMemory], stream: IO[str]) -> None:
     for (file, first, _), of_function in groupby(sorted(rows), key=lambda row: row[:3]):
         known = {line: (occurrences, after, added) for _, _, _, line, occurrences, after, added in of_function}
         stream.write(f"Filename: {file}\n\n")
-        heading = _ROW.format(*_HEADINGS)
+        heading = _ROW_FORMAT.format(*_HEADINGS)
         stream.write(f"{heading}\n{'=' * len(heading)}\n")
         for number, text in _source(file, first, sorted(known)):
             occurrences, after, added = known.get(number, (None, 0, 0))
             cells = ("", "", "") if occurrences is None else (_mib(after), _mib(added), str(occurrences))
-            stream.write(_ROW.format(number, *cells, text.rstrip("\r\n")) + "\n")
+            stream.write(_ROW_FORMAT.format(number, *cells, text.rstrip("\r\n")) + "\n")
         stream.write("\n\n")
 
 

@@ -9,8 +9,8 @@ import threading
 from types import CodeType
 from typing import Callable
 
+from .. import _forks
 from .._native import LineTimer
-from . import forks
 
 LineKey = tuple[str, int, str, int]
 """File, first line and name of the function; line."""
@@ -43,7 +43,7 @@ class SharedTimer:
                 except BaseException:
                     self._timer = None
                     raise
-                forks.watch(self)
+                _forks.watch(self)
             self._users += 1
             return self.sums(), timer.events()
 
@@ -83,7 +83,7 @@ class SharedTimer:
             self._users -= 1
             if self._users == 0:
                 self.displaced = not timer.stop()
-                forks.unwatch(self)
+                _forks.unwatch(self)
             found = self.sums(), timer.events()
             for code in codes:
                 timer.unwatch(code)

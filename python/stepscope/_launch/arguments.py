@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from ..errors import StepscopeError
 from . import call_options
+from .window import Window
 
 SECTION = "profiling"
 
@@ -19,10 +20,12 @@ Run a Python script or module and record where its time goes.
 Usage: stepscope run [OPTIONS] SCRIPT [ARGUMENTS...]
        stepscope run [OPTIONS] -m MODULE [ARGUMENTS...]
 
-The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code is kept. Without
---config and without a schedule, the whole run is recorded: named regions, Python stacks, system
-counters, and PyTorch operators (with shapes and memory) if the script imports PyTorch. Each step of the
-first torch optimizer counts as a step. The stacks of child processes that run Python are sampled too.
+The script runs exactly as under `python SCRIPT ARGUMENTS...`, and its exit code is kept. Named regions,
+Python stacks and system counters are recorded, and operators of PyTorch (with shapes and memory), JAX and
+TensorFlow if the script uses them: of a short script all, else a few iterations. They are timed without the
+profiler first; once they are steady, some are recorded, and the script goes on at full speed. An iteration is a
+step of the first optimizer, or else a batch of Keras or of a data loader, or a call of the model or of a compiled
+function. The stacks of child processes that run Python are sampled too.
 
 With --memory the allocations of Python and of native libraries are tracked instead: the peak, the lines that hold
 it, and what is never freed. With --memory --lines, the memory of the process is read after each line of functions,
@@ -40,8 +43,7 @@ Options:
                                the busiest functions in the first second and times them after that
       --memory                 track allocations, one sample per 32 KiB on average; --memory=exact records every one
       --trace, --gpu           with one of the modes above or --calls: record the trace in the same run too, with
-                               operators, samples, and counters of the machine and its GPUs; with JAX and
-                               TensorFlow: record operators and kernels with their profiler, in a file of its own
+                               operators, samples, and counters of the machine and its GPUs
       --sort KEY               sort functions by cumulative, time, calls or name [default: cumulative]
       --top N                  print this many functions; 0 means all [default: 30]
       --calls                  record a timeline of every call, about 8 bytes each
@@ -58,8 +60,13 @@ Options:
   -o, --output FOLDER          write the trace here [default: profiler_traces in the run folder];
                                with --functions, --lines, --calls or --memory a file [default:
                                SCRIPT.prof, SCRIPT.lprof, SCRIPT.calls or SCRIPT.mem]
-      --seconds N              stop recording after N seconds while the script goes on; 0 means no limit
-                               [default: 60 with PyTorch, whose operators fill memory; no limit without]
+      --iterations N           record this many iterations [default: 2 to 10, up to 2 s]
+      --window TIME            record iterations for this long, such as 5s
+      --after N                record after this many iterations [default: when they are steady]
+      --stop                   end the script once they are recorded
+      --whole                  record operators from the first to the last, within the next two limits
+      --seconds N              the same, for N seconds at most; 0 means no limit [default: 60 with a framework, whose
+                               operators fill memory; no limit without]
       --max-memory GIB         stop recording when PyTorch's operators may take this much memory; 0 means
                                no limit [default: half of what is free, at most 8]
   -q, --quiet                  don't print the summary (on a terminal) and the path when done
@@ -70,7 +77,7 @@ Examples:
   stepscope run train.py --epochs 1
   stepscope run --profiling.wait 5 --profiling.active 3 -o traces train.py
   stepscope run --config run.yaml -m package.train run.yaml
-  stepscope run --trace train_jax.py
+  stepscope run torchrun --nproc-per-node 2 train.py
   stepscope run --functions --sort time train.py
   stepscope run --lines train_step 'Model.*' train.py
   stepscope run --calls --min-duration 10us train.py
@@ -90,6 +97,11 @@ class RunArguments:
     #: ``--profiling.…`` arguments as they were typed.
     overrides: list[str] = field(default_factory=list)
     output: str | None = None
+    #: Record operators of the whole run, not of a window of iterations.
+    whole: bool = False
+    #: End the script once a window is recorded.
+    stop: bool = False
+    window: Window = field(default_factory=Window)
     #: None: the default, which holds only while PyTorch's operators are recorded. 0: no limit.
     seconds: float | None = None
     #: What PyTorch's operators may take to be written, in GiB. None: the default. 0: no limit.
@@ -102,7 +114,7 @@ class RunArguments:
     lines: list[str] | None = None
     #: Track memory: ``sampled`` or ``exact``. None: don't.
     memory: str | None = None
-    #: Besides another mode: the trace too. And the profilers of JAX and TensorFlow.
+    #: Besides another mode: the trace too.
     trace: bool = False
     sort: str = "cumulative"
     top: int = 30
@@ -143,9 +155,13 @@ def parse(arguments: list[str]) -> RunArguments:
             parsed.functions = True
         elif argument == "--calls":
             parsed.calls = True
+        elif argument == "--stop":
+            parsed.stop = True
+        elif argument == "--whole":
+            parsed.whole = True
         elif argument == "--no-follow":
             parsed.follow = False
-        elif name in call_options.NAMES:
+        elif name in call_options.OPTION_NAMES:
             parsed.call_options.set(name, attached if equals else value(name))
         elif name == "--memory":
             if equals and attached not in ("exact", "sampled"):
@@ -155,13 +171,15 @@ def parse(arguments: list[str]) -> RunArguments:
                 )
             parsed.memory = attached or "sampled"
         elif argument in ("--trace", "--gpu"):
-            # Without another mode a trace is recorded anyway; what JAX and TensorFlow see of it is not.
+            # Without another mode a trace is recorded anyway.
             parsed.trace = True
         elif name == "--lines":
             parsed.lines = parsed.lines or []
             parsed.lines += [one for one in attached.split(",") if one]
             while not equals and at < len(arguments) - 1 and not _ends_names(arguments[at]):
                 parsed.lines.append(value("--lines"))
+        elif name in ("--iterations", "--window", "--after"):
+            parsed.window = _with(parsed.window, name[2:], attached if equals else value(name))
         elif name in ("--config", "--output", "--seconds", "--max-memory", "--sort", "--top"):
             _set(parsed, name, attached if equals else value(name))
         elif argument == "-o":
@@ -196,10 +214,32 @@ def parse(arguments: list[str]) -> RunArguments:
         raise StepscopeError(f"{chosen[0]} and --memory do not go together", hint="run the script once with each")
     if parsed.call_options.given and not parsed.calls:
         raise StepscopeError(f"{parsed.call_options.given[0]} goes with --calls", hint="add --calls")
+    if (parsed.window != Window() or parsed.stop) and (parsed.whole or parsed.seconds is not None):
+        raise StepscopeError(
+            "--iterations, --window, --after and --stop choose a part of the run, --whole and --seconds all of it",
+            hint="leave out one or the other",
+        )
     if not parsed.program:
         raise StepscopeError("no script to run", hint="use: stepscope run SCRIPT [ARGUMENTS...]")
     parsed.program_arguments = arguments[at:]
     return parsed
+
+
+def _with(window: Window, name: str, text: str) -> Window:
+    """The window with one more choice of the user.
+
+    >>> _with(Window(), "window", "500ms").seconds, _with(Window(), "iterations", "4").iterations
+    (0.5, 4)
+    """
+    if name == "window":
+        return replace(window, seconds=call_options.seconds(text, "--window"))
+    least = 1 if name == "iterations" else 0
+    if not text.isdecimal() or int(text) < least:
+        raise StepscopeError(
+            f"--{name} must be a number, {least} or more; it is {text!r}", hint=f"use for example --{name} 10"
+        )
+    number = int(text)
+    return replace(window, iterations=number) if name == "iterations" else replace(window, after=number)
 
 
 def _takes_value(key: str, word: str) -> bool:

@@ -11,7 +11,7 @@ from ..errors import StepscopeError
 _UNITS = {"ns": 1e9, "us": 1e6, "µs": 1e6, "ms": 1e3, "s": 1.0}
 
 #: Each takes a value.
-NAMES = ("--min-duration", "--max-calls", "--max-depth", "--include", "--exclude")
+OPTION_NAMES = ("--min-duration", "--max-calls", "--max-depth", "--include", "--exclude")
 
 
 @dataclass
@@ -44,7 +44,7 @@ class CallOptions:
             self.max_depth = int(text)
 
 
-def seconds(text: str) -> float:
+def seconds(text: str, option: str = "--min-duration") -> float:
     """A time with its unit, in seconds.
 
     >>> [seconds(text) for text in ("10us", "1.5 ms", "0s")]
@@ -53,6 +53,6 @@ def seconds(text: str) -> float:
     found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)", text.strip())
     if found is None:
         raise StepscopeError(
-            f"--min-duration must be a time with its unit; it is {text!r}", hint="use for example --min-duration 10us"
+            f"{option} must be a time with its unit; it is {text!r}", hint=f"use for example {option} 10ms"
         )
     return float(found[1]) / _UNITS[found[2]]

@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any, Callable
 
 from .._process_name import process_name
-from .follow import Following, Plan
+from .follow import ChildFollower, Plan
 
 if TYPE_CHECKING:
     from .._exact.lines import lines
@@ -194,7 +194,7 @@ def begin(text: str) -> None:
     ChildRun(plan).start()
 
 
-class _Followed:
+class _FollowedProcess:
     """A process whose children are followed."""
 
     def __init__(self, plan: Plan, timed: Callable[[], lines | None]) -> None:
@@ -202,7 +202,7 @@ class _Followed:
         self._timed = timed
         #: Whether this process was forked, and records itself.
         self.is_child = False
-        self.following = Following(plan, self._forked)
+        self.following = ChildFollower(plan, self._forked)
 
     def hide_and_start(self) -> None:
         """In a child that starts anew."""
@@ -219,9 +219,9 @@ class _Followed:
             pass
 
 
-def follow(plan: Plan, timed: Callable[[], lines | None] | None) -> _Followed:
+def follow(plan: Plan, timed: Callable[[], lines | None] | None) -> _FollowedProcess:
     """Follows the children of this process. ``timed`` gives the functions whose lines are timed here."""
-    return _Followed(plan, timed or (lambda: None))
+    return _FollowedProcess(plan, timed or (lambda: None))
 
 
 def _command() -> list[str]:

@@ -7,6 +7,8 @@ import re
 import sys
 from typing import Any
 
+from .._native import audit_hook
+
 _FORKS = ("os.fork", "os.forkpty")
 
 
@@ -23,7 +25,7 @@ class Children:
         """Begin to count. An audit hook is the only way to observe this without changing the program. It cannot be
         removed, so it is switched off instead."""
         self._counting = True
-        sys.addaudithook(self._heard)
+        sys.addaudithook(audit_hook([*_FORKS, "subprocess.Popen"], self._heard))
 
     def stop(self) -> int:
         """End; how many there were."""
@@ -37,12 +39,12 @@ class Children:
             # Those of multiprocessing are counted by itself, however it starts them.
             if sys._getframe(1).f_globals.get("__name__") != "multiprocessing.popen_fork":
                 self._forked += os.getpid() == self._process
-        elif event == "subprocess.Popen":
+        else:
             self._launched += os.getpid() == self._process and _is_python(*arguments[:2])
 
 
 #: Children that a report names.
-_NAMED = 4
+_MAX_NAMED = 4
 
 
 def words_about(started: int, seen: tuple[list[str], int, str | None] | None) -> tuple[list[str], list[str]]:
@@ -63,7 +65,9 @@ def words_about(started: int, seen: tuple[list[str], int, str | None] | None) ->
         notes.append(f"{_were(left_out)} not recorded: there was no room for more")
     if not names:
         return notes, []
-    shown = ", ".join(names[:_NAMED]) + (f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else "")
+    shown = ", ".join(names[:_MAX_NAMED]) + (
+        f" and {len(names) - _MAX_NAMED:,} more" if len(names) > _MAX_NAMED else ""
+    )
     text = f"{_were(len(names))} sampled too: {shown}"
     missed = started - len(names) - left_out
     if missed > 0 and not denied:

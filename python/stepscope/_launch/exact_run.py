@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Protocol
 
 from .._current_run import CurrentRun
-from .._units import time_text
+from .._native import time_text
 from ..errors import StepscopeError
 from .arguments import RunArguments
 from .child_run import follow
@@ -34,7 +34,7 @@ BESIDE_OTHERS = hasattr(sys, "monitoring")
 KEEP_EVERY_S = 1.0
 
 
-class _Measured(Protocol):
+class _ExactProfiler(Protocol):
     @property
     def displaced(self) -> bool: ...
     def start(self) -> None: ...
@@ -66,7 +66,7 @@ class ExactRun(CurrentRun):
         self._began_s = time.time()
         self._followed = follow(self.plan(), self.timed_here)
 
-    def make(self) -> _Measured:
+    def make(self) -> _ExactProfiler:
         """What counts, times or records."""
         raise NotImplementedError
 

@@ -13,7 +13,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Callable
 
-VARIABLE = "STEPSCOPE_FOLLOW"
+from .._native import audit_hook
+
+FOLLOW_VARIABLE = "STEPSCOPE_FOLLOW"
 _SITE = str(Path(__file__).resolve().parent / "child_site")
 _PACKAGE = str(Path(__file__).resolve().parent.parent.parent)
 
@@ -51,10 +53,10 @@ class Plan:
         """What a child's environment needs, if the program wants it to have this PYTHONPATH."""
         plan = Plan(**{**asdict(self), "pythonpath": pythonpath})
         path = _SITE if not pythonpath else _SITE + os.pathsep + pythonpath
-        return {VARIABLE: plan.text(), "PYTHONPATH": path}
+        return {FOLLOW_VARIABLE: plan.text(), "PYTHONPATH": path}
 
 
-class Following:
+class ChildFollower:
     """From :meth:`start` to :meth:`stop`, children record themselves; a forked one calls ``forked`` first of all."""
 
     def __init__(self, plan: Plan, forked: Callable[[], None]) -> None:
@@ -70,14 +72,14 @@ class Following:
         self._follows = True
         self._put()
         os.register_at_fork(after_in_child=self._in_child)
-        sys.addaudithook(self._heard)
+        sys.addaudithook(audit_hook(["subprocess.Popen"], self._heard))
 
     def stop(self) -> None:
         """Follow no more: children that start now are nobody's."""
         if not self._follows:
             return
         self._follows = False
-        os.unsetenv(VARIABLE)
+        os.unsetenv(FOLLOW_VARIABLE)
         before = os.environ.get("PYTHONPATH")
         if before is None:
             os.unsetenv("PYTHONPATH")
@@ -89,7 +91,7 @@ class Following:
 
     def hide(self) -> None:
         """In a child that was told by its environment: what it sees there is the program's."""
-        os.environ.pop(VARIABLE, None)
+        os.environ.pop(FOLLOW_VARIABLE, None)
         if self._plan.pythonpath is None:
             os.environ.pop("PYTHONPATH", None)
         else:
@@ -104,7 +106,7 @@ class Following:
             self._forked()
 
     def _heard(self, event: str, arguments: tuple[Any, ...]) -> None:
-        if event == "subprocess.Popen" and self._follows and self._unwrap is None:
+        if self._follows and self._unwrap is None:
             self._unwrap = self._wrap()
 
     def _wrap(self) -> Callable[[], None] | None:
@@ -137,7 +139,9 @@ class Following:
         return lambda: put(theirs, spawns)
 
     def _with_ours(self, environment: list[bytes]) -> list[bytes]:
-        kept = [entry for entry in environment if not entry.startswith((b"PYTHONPATH=", VARIABLE.encode() + b"="))]
+        kept = [
+            entry for entry in environment if not entry.startswith((b"PYTHONPATH=", FOLLOW_VARIABLE.encode() + b"="))
+        ]
         path = next((entry[11:] for entry in environment if entry.startswith(b"PYTHONPATH=")), None)
         ours = self._plan.variables(None if path is None else os.fsdecode(path))
         return kept + [os.fsencode(f"{name}={value}") for name, value in ours.items()]

@@ -2,44 +2,39 @@
 
 from __future__ import annotations
 
-import io
-import pickle
+import contextlib
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 from .._exact.line_text import FunctionLines
-from .._exact.lprof_file import state_of
+from ..errors import StepscopeError
+from ..trace import open as open_trace
 
-
-class _Plain(pickle.Unpickler):
-    """Reads what holds no object of a class: anything else in the file is not ours."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        raise pickle.UnpicklingError(f"{module}.{name}")
+LineTime = tuple[tuple[str, int, str], int, int, int]
+"""File, first line and name of the function; line, hits, nanoseconds."""
 
 
 def add_lines(functions: list[FunctionLines], paths: list[Path]) -> list[FunctionLines]:
     """The lines of all processes, hits and times added."""
-    sums: dict[tuple[str, int, str], dict[int, tuple[int, int]]] = {}
+    sums: dict[tuple[str, int, str], dict[int, tuple[int, int]]] = {
+        (one.file, one.first_line, one.name): {} for one in functions
+    }
 
-    def add(place: tuple[str, int, str], timed: Any) -> None:
-        lines = sums.setdefault(place, {})
-        for line, hits, ns in timed:
+    def add(times: Iterable[LineTime]) -> None:
+        for place, line, hits, ns in times:
+            lines = sums.setdefault(place, {})
             known = lines.get(line, (0, 0))
             lines[line] = (known[0] + hits, known[1] + ns)
 
-    for one in functions:
-        add((one.file, one.first_line, one.name), one.lines)
+    add(((one.file, one.first_line, one.name), *line) for one in functions for line in one.lines)
     for path in paths:
-        try:
-            state = _Plain(io.BytesIO(state_of(path.read_bytes()))).load()
-        except (OSError, EOFError, pickle.UnpicklingError, ValueError, IndexError):
-            continue
-        for place, timed in state["timings"].items():
-            add(place, timed)
-    made = []
-    for place, lines in sorted(sums.items()):
-        one = FunctionLines(*place)
-        one.lines.extend((line, hits, ns) for line, (hits, ns) in sorted(lines.items()))
-        made.append(one)
-    return made
+        with contextlib.suppress(StepscopeError, OSError):
+            rows = open_trace(path).lines()
+            add(
+                ((row["file"], row["function_line"], row["function"]), row["line"], row["hits"] or 0, row["time_ns"])
+                for row in rows
+            )
+    return [
+        FunctionLines(*place, [(line, *both) for line, both in sorted(lines.items())])
+        for place, lines in sorted(sums.items())
+    ]

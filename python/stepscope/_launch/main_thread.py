@@ -22,7 +22,7 @@ class MainThreadTimer:
         """Begin to wait."""
         threading.Thread(target=self._wait, name="stepscope-limit", daemon=True).start()
 
-    def cancel(self) -> None:
+    def stop(self) -> None:
         """Forget it."""
         self._cancelled.set()
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from .._exact.memory import SAMPLE_BYTES, track
 from .._exact.patterns import named
-from .._units import size_text, time_text
+from .._native import size_text, time_text
 from ..errors import StepscopeError
 from ..trace import open as open_trace
 from .arguments import RunArguments
@@ -26,7 +26,7 @@ from .follow import Plan
 from .memory_saver import MemorySaver
 
 #: Columns of the summary where there is no terminal.
-WIDTH = 100
+DEFAULT_WIDTH = 100
 
 
 class MemoryRun(ExactRun):
@@ -91,8 +91,7 @@ class MemoryRun(ExactRun):
     def join(self, paths: list[Path]) -> None:
         for path in paths:
             with contextlib.suppress(StepscopeError, OSError):
-                peak = open_trace(path).ask("memory", top=1).get("peak_bytes")
-                self._peaks.append((int(peak or 0), path))
+                self._peaks.append(((open_trace(path)._native.heap or (0,))[0], path))
         self._peaks.sort(key=lambda pair: (-pair[0], pair[1].name))
 
     def where_children_are(self) -> str:
@@ -119,7 +118,7 @@ class MemoryRun(ExactRun):
         return f"{tracked}, one sample per {SAMPLE_BYTES >> 10} KiB (--memory=exact records every allocation)"
 
     def write_table(self, stream: io.StringIO) -> None:
-        width = WIDTH
+        width = DEFAULT_WIDTH
         with contextlib.suppress(OSError, ValueError):
             width = os.get_terminal_size(sys.stderr.fileno()).columns
         if self._arguments.lines is not None:

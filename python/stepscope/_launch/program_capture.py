@@ -1,9 +1,10 @@
-"""A recording of everything from start to stop, which PyTorch's collector may join on the way."""
+"""A recording of everything from start to stop, which the profilers of frameworks may join on the way."""
 
 from __future__ import annotations
 
 import threading
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Callable
 
 from .._native import now_ns
 from ..config.settings import Settings
@@ -13,24 +14,38 @@ from ..profiler.activities import ProfilerActivity, torch_activities
 from ..profiler.metadata import environment_metadata
 from ..profiler.recorder import Recorder
 from ..profiler.saving import save_capture
-
-#: Looks at the Python stacks per second.
-SAMPLES_HZ = 100.0
+from ..profiler.warn import warn_user
+from ..profiler.xla_engine import COLLECTORS
+from .phases import Phases
+from .window import SAMPLES_HZ
 
 
 class ProgramCapture:
-    """Regions, stacks and counters from the first line on; operators once PyTorch is there."""
+    """Regions, stacks and counters from the first line on; operators once a framework is there.
 
-    def __init__(self, settings: Settings, journal: str | None, follow: bool = True) -> None:
+    ``say`` takes what the user has to know, and ``joined`` is called when JAX or TensorFlow begins to record."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        journal: str | None,
+        follow: bool = True,
+        say: Callable[[str], None] = warn_user,
+        joined: Callable[[], None] | None = None,
+    ) -> None:
         self._settings = settings
         self._recorder = Recorder(settings.monitor, journal, SAMPLES_HZ)
         self._recorder.with_children = follow
+        self._recorder.say = say
+        self._recorder.xla_joined = joined
         self._torch: Any = None
         self._inner: Any = None
         self._torch_thread: int | None = None
         self._step_start_ns: int | None = None
         #: Steps that were marked.
         self.steps = 0
+        #: What the trace says about the run, as JSON texts.
+        self.metadata: dict[str, str] = {}
         #: Whether operators of PyTorch are in the recording.
         self.has_torch = False
 
@@ -48,44 +63,98 @@ class ProgramCapture:
             raise StepscopeError(f"PyTorch operators are not recorded: {taken}", hint="run one profiler at a time")
         inner = torch_engine.make_inner(torch, self, self._options(torch))
         self._torch, self._torch_thread = torch, threading.get_ident()
+        preset = getattr(inner, "preset_metadata_json", None)
+        if preset is not None:
+            for key, value in self.metadata.items():
+                preset(key, value)
         inner.start()
         self._inner = inner
         self.has_torch = True
         torch_engine.claim(self)
+
+    def begin_anew(self, torch: Any) -> None:
+        """Drop what was recorded so far, and record all of it again."""
+        self.stop()
+        self.forget()
+        self.steps, self._step_start_ns = 0, None
+        self.start()
+        self.start_torch(torch)
+
+    def expect(self, name: str) -> None:
+        """Let JAX or TensorFlow record too, from the program's first use on."""
+        capture = self._recorder.open
+        if capture is not None:
+            capture.expect(COLLECTORS[name](python_calls=self._settings.with_stack, waits=True))
+
+    @property
+    def has_operators(self) -> bool:
+        """Whether operators of a framework are in the recording."""
+        capture = self._recorder.open
+        return self.has_torch or (capture is not None and capture.xla.records)
 
     def step(self, samples: float | None = None) -> None:
         """A step has ended, with so many samples. What lies before the end of the first one is start-up, not a step."""
         capture, ended_ns = self._recorder.open, now_ns()
         if capture is not None and self._step_start_ns is not None:
             capture.recording.step(self.steps, self._step_start_ns, ended_ns)
+            capture.xla.mark_thread()
             self._recorder.samples(samples, self._step_start_ns, ended_ns)
             self.steps += 1
         self._step_start_ns = ended_ns
+
+    def drop_steps(self) -> None:
+        """What was taken for steps was none; the next one begins with the end of the one before it."""
+        if self._recorder.open is not None:
+            self._recorder.open.recording.drop_steps()
+        self._step_start_ns, self.steps = None, 0
+
+    def start_up(self, phases: Phases) -> dict[str, Any] | None:
+        """What the main thread did before the first iteration ended, as nanoseconds by name, and the longest imports.
+        None if it was not sampled."""
+        capture = self._recorder.open or self._recorder.finished
+        thread = threading.main_thread().native_id
+        if capture is None or thread is None or phases.first_ended_ns is None:
+            return None
+        known = capture.recording.start_up(thread, phases.began_ns, phases.first_ended_ns, phases.own)
+        if known is None:
+            return None
+        times, imports = known
+        return {**times, "longest_imports": [{"package": package, "import_ns": ns} for package, ns in imports]}
 
     def stop(self) -> None:
         """End; what was recorded can be saved."""
         forks.unwatch(self)
         try:
+            if self._recorder.open is not None:
+                # What PyTorch's profiler does to end is no part of the program.
+                self._recorder.open.stop_sampling()
             self._stop_torch()
         finally:
             self._recorder.end()
 
     def stop_operators(self) -> None:
-        """Let PyTorch's collector end; the rest is recorded on."""
-        self._stop_torch()
+        """Let the profilers of frameworks end; the rest is recorded on."""
+        try:
+            self._stop_torch()
+        finally:
+            if self._recorder.open is not None:
+                self._recorder.open.xla.stop()
 
-    def save(self, path: str) -> None:
-        """Write the trace, compressed if the name ends in ``.gz``."""
+    def save(self, path: str, entries: Mapping[str, str] | None = None) -> None:
+        """Write the trace, compressed if the name ends in ``.gz``, with entries as JSON texts by name."""
         capture = self._recorder.finished
         if capture is None:
             raise StepscopeError("nothing was recorded", hint="call start() and stop() before save()")
-        save_capture(capture, path, environment_metadata())
+        capture.entries.update(entries or {})
+        save_capture(capture, path, {**environment_metadata(), **self.metadata})
 
     @property
     def is_empty(self) -> bool:
         """Whether a finished recording holds nothing but counters."""
         capture = self._recorder.finished
-        return capture is None or (capture.torch_results is None and not capture.recording.slices)
+        if capture is None:
+            return True
+        return capture.torch_results is None and not capture.recording.slices and not capture.xla.profiles
 
     @property
     def children(self) -> tuple[list[str], int, str | None]:

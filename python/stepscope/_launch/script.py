@@ -61,7 +61,7 @@ class Program:
         except BaseException as error:  # whatever the script raised is shown as Python shows it
             self._show(error)
             interrupted = isinstance(error, KeyboardInterrupt)
-            return Ending(1, interrupted=interrupted, ran=not isinstance(error, _Unfound))
+            return Ending(1, interrupted=interrupted, ran=not isinstance(error, _NotRunnable))
         return Ending(0)
 
     def _run(self) -> None:
@@ -97,7 +97,7 @@ class Program:
         sys.argv[:] = [self.name, *self.arguments]
         spec = importlib.machinery.PathFinder.find_spec("__main__", [os.path.abspath(self.name)])
         if spec is None:
-            raise _Unfound(f"can't find '__main__' module in {self.name!r}")
+            raise _NotRunnable(f"can't find '__main__' module in {self.name!r}")
         self._take_spec(main, spec, "__main__")
 
     def _prepare_module(self, main: types.ModuleType) -> None:
@@ -108,7 +108,7 @@ class Program:
             name += ".__main__"
             spec = _find_module(name)
         if spec is None:
-            raise _Unfound(f"No module named {name}")
+            raise _NotRunnable(f"No module named {name}")
         self._take_spec(main, spec, name)
         sys.argv[0] = str(spec.origin)
 
@@ -116,13 +116,13 @@ class Program:
         get_code = getattr(spec.loader, "get_code", None)
         self._code = get_code(name) if get_code is not None else None
         if self._code is None:
-            raise _Unfound(f"No code object available for {name}")
+            raise _NotRunnable(f"No code object available for {name}")
         main.__dict__.update(
             __file__=spec.origin, __cached__=spec.cached, __package__=spec.parent, __loader__=spec.loader, __spec__=spec
         )
 
     def _show(self, error: BaseException) -> None:
-        if isinstance(error, _Unfound):
+        if isinstance(error, _NotRunnable):
             print(f"{sys.executable}: {error}", file=sys.stderr)
             return
         trace = error.__traceback__
@@ -135,7 +135,7 @@ class Program:
             sys.__excepthook__(type(error), error, trace)
 
 
-class _Unfound(Exception):
+class _NotRunnable(Exception):
     """The module or folder cannot be run; Python says so without a traceback."""
 
 

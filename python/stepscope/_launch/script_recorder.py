@@ -1,15 +1,18 @@
 """What is recorded while ``stepscope run`` runs a script, and how that changes on the way.
 
-It begins with a recording of everything. If a schedule is asked for, the end of the first step replaces
-it by a profiler that keeps the schedule; if no step is ever seen, the recording of everything is kept.
-Nothing in here may disturb the script: what goes wrong becomes a note in the report.
+It begins with a recording of everything. Once the program iterates, nothing is attached to it for a while and its
+iterations are timed; when they are steady, a few are recorded, and that is the trace (:mod:`.iteration_clock`). If that
+is never reached, what was recorded at first is kept: all of a short program. If a schedule is asked for, the end of the
+first step begins it. Nothing in here may disturb the script: what goes wrong becomes a note in the report.
 """
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
+import json
 import os
+import sys
 import tempfile
 import threading
 import time
@@ -18,23 +21,36 @@ from pathlib import Path
 from typing import Any, Callable
 
 from .._current_run import CurrentRun
+from .._native import now_ns, phases_text
 from .._writing import cannot_write
-from ..config.profiling import UnitFound, make_profile, trace_name, write_trace
+from ..config.profiling import ScheduleUnit, make_profile, path_of_run, write_trace
 from ..config.settings import Settings
 from ..errors import StepscopeError
-from .child_run import follow
+from ..profiler.bare_steps import BareSteps
+from ..profiler.frameworks import XLA_NAMES
+from ..profiler.metadata import program_metadata
+from ..profiler.transitions import records
 from .children import Children, words_about
-from .follow import Plan
 from .framework_join import FrameworkJoin
+from .iteration_clock import WARM_UP, IterationClock
+from .iterations import JAX_CALLS, Iterations
 from .main_thread import MainThreadTimer
 from .operator_memory import OperatorMemory, default_limit
-from .optimizer_steps import OptimizerSteps
-from .program_capture import SAMPLES_HZ, ProgramCapture
-from .sampled_child import traces_of_children, why_not_read
+from .phases import KEY as PHASES_KEY
+from .phases import Phases
+from .program_capture import ProgramCapture
+from .sampled_child import why_not_read
+from .self_sampled import SelfSampled
+from .stretch import Stretch
 from .torch_join import TorchJoin
+from .window import SAMPLES_HZ, Window, beginning_is_over, samples_hz
 
 #: Seconds of PyTorch's operators that are kept by default: they fill memory until they are written.
 TORCH_SECONDS = 60.0
+#: What operators of a program's beginning may take to be written, where a window of iterations comes later.
+BEGINNING_BYTES = 1 << 29
+#: How long a beginning without iterations may be: they are found without recording it, too.
+BEGINNING_SECONDS = 10.0
 
 
 class ScriptRecorder(CurrentRun):
@@ -42,12 +58,14 @@ class ScriptRecorder(CurrentRun):
 
     def __init__(
         self,
+        program: str,
         settings: Settings,
         output: Path,
         seconds: float | None,
         memory_gib: float | None = None,
         follow: bool = True,
-        frameworks: bool = False,
+        window: Window | None = None,
+        stop: bool = False,
     ) -> None:
         if not settings.has_schedule:
             # Nobody chose: what most answers need.
@@ -56,39 +74,56 @@ class ScriptRecorder(CurrentRun):
                 record_shapes=settings.record_shapes or "record_shapes" not in settings.given,
                 profile_memory=settings.profile_memory or "profile_memory" not in settings.given,
             )
+        self._program = program
         self._settings = settings
-        self._unit = UnitFound(settings)
+        self._unit = ScheduleUnit(settings)
         self._folder = output
         self._seconds = seconds
         self._memory_gib = memory_gib
         self._follow = follow
-        #: Whether the profilers of JAX and TensorFlow record too.
-        self._frameworks = frameworks
-        self._beside: list[FrameworkJoin] = []
-        self._self_sampled: tuple[Any, str, float] | None = None
+        self._phases = Phases()
+        #: What times iterations and says which are recorded; None: all are.
+        self._clock = None
+        if window is not None and not settings.has_schedule:
+            self._clock = IterationClock(window, self._phases, self._group)
+        #: Whether the script ends when its window is over.
+        self._stop = stop
+        #: Whether the trace of the window that is open was written.
+        self._window_is_over = False
+        self._beside: FrameworkJoin | None = None
+        self._self_sampled: SelfSampled | None = None
         self._seen_children: tuple[list[str], int, str | None] | None = None
+        self._stretch = Stretch()
+        #: Children that were started while stacks were sampled; None: they still are.
+        self._started_children: int | None = None
         self._memory: OperatorMemory | None = None
         self.traces: list[Path] = []
         self.notes: list[str] = []
         #: What only somebody who asked for a report wants to know.
         self.remarks: list[str] = []
+        #: The program as one would type it.
+        self.words: list[str] = []
         self._process = os.getpid()
         self._capture: ProgramCapture | None = None
         self._profile: Any = None
         self._explicit_steps = False
+        #: Whether what an iteration is cannot change any more.
+        self._settled = False
         self._counted = 0
-        self._ended = False
+        #: When the latest iteration ended.
+        self._last_ended_ns = 0
+        #: Whether the script has ended, and in it what was being recorded.
+        self._ending = self._ended = False
         self._made_folder = False
         self._here = threading.local()
         self._lock = threading.RLock()
-        #: Why recording has to end, though the script goes on.
-        self._overdue: str | None = None
+        #: What is to be done in the main thread, though the script goes on.
+        self._overdue: Callable[[], None] | None = None
         self._timer: MainThreadTimer | None = None
-        self._steps = OptimizerSteps(lambda: self._safely(self._step_found))
+        self._iterations = Iterations(lambda first: self._safely(lambda: self._iteration_found(first)))
         self._join: TorchJoin | None = None
         self._children = Children()
-        self._started_at = 0.0
-        self._joined_at = 0.0
+        self._started_at = self._first_at = self._joined_at = 0.0
 
     @property
     def _scheduled(self) -> bool:
@@ -107,19 +142,23 @@ class ScriptRecorder(CurrentRun):
         """Begin to record."""
         self._started_at = time.monotonic()
         self._safely(self._start)
+        self._phases.begin()
 
     def _start(self) -> None:
         self._children.start()
-        self._path = self._folder / trace_name(self._settings.gzip)
+        self._path = path_of_run(self._folder, self._program, self._settings.gzip)
         journal = str(self._path)[: -len(".gz")] if self._settings.gzip else str(self._path)
         unread = why_not_read() if self._follow else None
         if unread is not None:
-            self._let_children_sample(unread)
+            self._self_sampled = SelfSampled(unread, self._path, self._settings.gzip)
         self._capture = ProgramCapture(
             self._settings,
             journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"),
             self._follow and unread is None,
+            self.notes.append,
+            lambda: self._safely(self._framework_joined),
         )
+        self._capture.metadata = program_metadata(self.words or [self._program])
         self._capture.start()
         if self._seconds:
             self._limit(self._seconds)
@@ -131,33 +170,19 @@ class ScriptRecorder(CurrentRun):
             joined=self._torch_joined,
         )
         self._join.start()
-        if self._frameworks:
-            for name in ("jax", "tensorflow"):
-                join = FrameworkJoin(name, self._settings.with_stack, self._framework_joined, self._safely, self._say)
-                self._beside.append(join)
-                self._safely(join.start)
-
-    def _let_children_sample(self, why: str) -> None:
-        """Children may not be looked at: they look at themselves."""
-        options = {"folder": str(self._folder), "gzip": self._settings.gzip, "hz": SAMPLES_HZ}
-        self._self_sampled = follow(Plan("samples", str(self._path), samples=options), None), why, time.time()
-        self._self_sampled[0].following.start()
+        asked = self._settings.framework
+        self._beside = FrameworkJoin(self._capture, set(XLA_NAMES) if asked == "auto" else {asked}, self._safely)
+        self._safely(self._beside.start)
+        self._safely(self._iterations.watch_xla)
 
     def _note_children(self) -> None:
-        started = self._children.stop()
+        started = self._children.stop() if self._started_children is None else self._started_children
         if self._self_sampled is None:
             notes, remarks = words_about(started, self._seen_children)
             self.notes += notes
             self.remarks += remarks
             return
-        followed, why, since_s = self._self_sampled
-        followed.following.stop()
-        traces = len(traces_of_children(self._folder, self._path, since_s))
-        if started:
-            self.notes.append(
-                f"child processes may not be sampled from outside ({why}), so they sampled themselves: "
-                f"{traces:,} of {started:,} wrote a trace into {os.path.relpath(self._folder)}"
-            )
+        self.notes += self._self_sampled.stop(started)
 
     def finish(self, ran: bool = True) -> None:
         """The script has ended: write what was recorded, if it ``ran`` at all."""
@@ -172,26 +197,50 @@ class ScriptRecorder(CurrentRun):
         if not ran:
             self._drop()
             return
-        unit = self._unit.name
-        early = self._ended
+        unit, early = self._unit.name, self._ended
         if not early and self._scheduled and self._profile is None and self._capture is not None:
             self.notes.append(f"no {unit} were found, so the schedule did not apply and the whole run was recorded")
-        if not early and self._capture is not None and self._join is not None and self._join.waits:
+        waits = self._join is not None and self._join.waits
+        if not early and waits and self._capture is not None and not self._capture.has_operators:
             self.notes.append(
                 "operators of PyTorch were not recorded: the script never used a module, an optimizer or the GPU"
             )
+        self._ending = True
         self._end(None)
-        if not early and self._profile is not None and not self.traces:
+        if early:
+            return
+        self._say_phases()
+        if self._clock is not None and self._clock.was_started and not self._clock.windows and self.traces:
+            where = self._stretch.where
+            self.notes.append(f"{self._why_no_window()}: operators are recorded {where} (--whole records all)")
+        if self._scheduled and self._profile is not None and not self.traces:
             self.notes.append(f"no trace: the script ended after {self._counted} {unit}, before the schedule recorded")
 
+    def _why_no_window(self) -> str:
+        ended = f"the script ended after {self._total} iterations, before steady ones were recorded"
+        return ended if self._counted else "no iterations were found"
+
+    def _say_phases(self) -> None:
+        """What the program went through, in the words of its trace."""
+        text = self._phases.text(self._last_ended_ns)
+        words = None if text is None else phases_text(text)
+        self.remarks += [] if words is None else [words]
+
     def step(self, samples: float | None = None) -> None:
-        self._explicit_steps = True
         if self._unit.counts("steps"):
-            self._safely(lambda: self._advance(samples))
+            self._safely(lambda: self._told_step(samples))
+
+    def _told_step(self, samples: float | None) -> None:
+        if not self._explicit_steps:
+            if self._settled:
+                return
+            self._explicit_steps = True
+            self._count_anew()
+        self._advance(samples)
 
     def epoch(self) -> None:
         if self._unit.counts("epochs"):
-            self._safely(self._advance)
+            self._safely(lambda: self._told_step(None))
 
     def profile_starts(self, profile: object) -> None:
         if not getattr(self._here, "starts_ours", False) and not getattr(profile, "beside_a_trace", False):
@@ -201,68 +250,218 @@ class ScriptRecorder(CurrentRun):
         self.traces.append(Path(path))
 
     def _torch_imported(self) -> None:
-        if not self._steps.watch() and self._scheduled:
+        if not self._iterations.watch(sys.modules["torch"]) and self._scheduled:
             self.notes.append("steps cannot be found: this PyTorch is older than 2.0")
 
     def _torch_joined(self) -> None:
         self._joined_at = time.monotonic()
-        if self._seconds is None:
-            self._limit(TORCH_SECONDS)
+        if self._seconds is None and self._timer is None:
+            self._limit(TORCH_SECONDS if self._clock is None else BEGINNING_SECONDS)
         limit = default_limit() if self._memory_gib is None else int(self._memory_gib * (1 << 30))
+        if self._clock is not None and limit:
+            limit = min(limit, BEGINNING_BYTES)
         if limit:
             self._memory = OperatorMemory(limit, self._memory_is_full)
             self._memory.start()
 
     def _framework_joined(self) -> None:
+        """JAX's or TensorFlow's profiler records, which fills memory as PyTorch's does."""
         if self._seconds is None and self._timer is None:
             self._limit(TORCH_SECONDS)
 
-    def _say(self, note: str) -> None:
-        self.notes.append(note)
-
-    def _step_found(self) -> None:
+    def _iteration_found(self, first: bool) -> None:
+        if self._here.busy > 1:
+            return  # Steps that we mark for JAX's profiler are not the program's.
         if not self._explicit_steps and self._unit.counts("steps"):
+            if first:
+                self._count_anew()
             self._advance()
+
+    def _count_anew(self) -> None:
+        """Batches, say, were counted so far, and now an optimizer steps: the two are not mixed."""
+        if not self._counted or self._ended:
+            return
+        self._counted, self._phases.start_up = 0, None
+        if self._profile is not None:
+            # A schedule that has recorded nothing yet; see `_settle`.
+            with self._ours():
+                self._profile.stop()
+                self._start_profile(self._settings)
+        elif self._capture is not None:
+            self._capture.drop_steps()
+
+    def _settle(self) -> None:
+        """From here on an iteration stays what it is."""
+        self._settled = True
+        self._iterations.settle()
+
+    def _group(self, length: int) -> int:
+        if self._explicit_steps or not self._iterations.group(length):
+            return 0
+        self._counted //= length
+        return self._total
+
+    @property
+    def _total(self) -> int:
+        """Iterations that have ended, those included that were not known to be iterations then."""
+        return self._counted + (0 if self._explicit_steps else self._iterations.before)
 
     def _advance(self, samples: float | None = None) -> None:
         if self._ended:
             return
+        self._last_ended_ns = now_ns()
         self._counted += 1
+        if self._counted == 1:
+            self._first_at = time.monotonic()
+            found_ns = self._iterations.first_ended_ns
+            self._phases.first_ended_ns = self._last_ended_ns if self._explicit_steps else found_ns
         if self._profile is not None:
-            with self._ours():
-                self._profile.step(samples)
-        elif not self._scheduled:
-            if self._capture is not None:
-                self._capture.step(samples)
-                for join in self._beside:
-                    join.step(self._counted)
-        else:
+            self._step_profile(self._profile, samples)
+        elif self._clock is not None and self._clock.runs:
+            if self._counted == 1:
+                self._end_stretch()
+                self._clock.start(self._total)
+            elif self._clock.iteration_ended(self._total, self._last_ended_ns):
+                self._open_window(self._clock)
+        elif self._scheduled:
             self._keep_schedule()
+        elif self._capture is not None:
+            self._capture.step(samples)
+            if self._clock is not None and self._capture.has_operators:
+                if beginning_is_over(self._counted, time.monotonic() - self._first_at):
+                    self._rest()
+
+    def _step_profile(self, profile: Any, samples: float | None) -> None:
+        with self._ours():
+            profile.step(samples)
+            if self._window_is_over:
+                self._leave_window()
+            elif not self._settled and records(profile.current_action):
+                self._settle()
 
     def _keep_schedule(self) -> None:
         """The first step has ended: from here on the schedule says what is recorded."""
+        self._learn_start_up()
         capture, self._capture = self._capture, None
         if self._join is not None:
             self._join.stop()
-        self._drop_frameworks()
         self._stop_limits()
         with self._ours():
             if capture is not None:
                 capture.stop()
-            self._here.starts_ours = True
-            try:
-                self._profile = make_profile(self._settings, self._write_scheduled, samples=SAMPLES_HZ, **self._whose())
-                self._profile._recorder.with_children = self._follow and self._self_sampled is None
-                self._profile.start()
-            finally:
-                self._here.starts_ours = False
+            self._start_profile(self._settings)
+
+    def _rest(self) -> None:
+        """The beginning is over: the profilers of frameworks leave, and iterations are timed without them."""
+        if self._clock is None or self._clock.was_started or self._ended or self._capture is None:
+            return
+        if self._join is not None:
+            self._join.stop()
+        self._stop_limits()
+        with self._ours():
+            self._capture.stop_operators()
+        self._clock.start(self._total)
+        if not self._counted and self._capture.has_torch:
+            self._stretch.expect(lambda: self.soon(self._begin_stretch))
+
+    def _begin_stretch(self, loops_are_watched: bool = False) -> None:
+        if self._counted or self._ended or self._capture is None:
+            return
+        if not loops_are_watched and self._iterations.watch_loops(sys._getframe()):
+            self._stretch.wait(lambda: self.soon(lambda: self._begin_stretch(True)))
+            return
+        with self._ours():
+            self._capture.begin_anew(sys.modules["torch"])
+        self._stretch.begin(BEGINNING_BYTES, lambda: self.soon(self._end_stretch))
+
+    def _end_stretch(self) -> None:
+        if self._stretch.began_s is None or self._ended or self._capture is None:
+            return
+        self._stretch.stop()
+        capture, self._capture = self._capture, None
+        with self._ours():
+            self._save(capture, {})
+
+    def _open_window(self, clock: IterationClock) -> None:
+        """The iterations are steady: record some of them. One before them warms the profiler up."""
+        self._settle()
+        self._learn_start_up()
+        bare, active = clock.open(self._total)
+        settings = dataclasses.replace(self._settings, wait=0, warmup=WARM_UP, active=active, repeat=1, skip_first=0)
+        self._window_is_over = False
+        with self._ours():
+            self._start_profile(settings, bare, samples_hz(active * clock.usual_ns[-1]))
+
+    def _leave_window(self) -> None:
+        profile, self._profile = self._profile, None
+        profile.stop()
+        capture, self._capture = self._capture, None
+        if capture is not None:
+            # Nobody asks for its samples any more, and those of hours would fill the memory.
+            if self._self_sampled is None:
+                self._started_children = self._children.stop()
+            self._safely(capture.stop)
+            capture.forget()
+        if self._clock is not None:
+            self._clock.close(self._total)
+        if self._stop and threading.current_thread() is threading.main_thread():
+            raise SystemExit(0)
+
+    def _learn_start_up(self) -> None:
+        if self._capture is not None:
+            self._phases.start_up = self._capture.start_up(self._phases)
+
+    def _about_iterations(self) -> dict[str, str]:
+        """What the trace says about the run that it is a part of, as JSON texts."""
+        found_by = "the program" if self._explicit_steps else self._iterations.words
+        about = {"found_by": found_by, "before": self._total}
+        return {"stepscope_iterations": json.dumps(about), **program_metadata(self.words or [self._program])}
+
+    @property
+    def _cut_iterations(self) -> int:
+        """Told at the end of a call, they begin with it: the first has no beginning in the recording, the last no
+        end."""
+        return 2 if not self._explicit_steps and self._iterations.kind == JAX_CALLS else 0
+
+    def _start_profile(self, settings: Settings, bare: BareSteps | None = None, hz: float = SAMPLES_HZ) -> None:
+        settings = dataclasses.replace(settings, active=settings.active + self._cut_iterations)
+        self._here.starts_ours = True
+        try:
+            self._profile = make_profile(settings, self._write_scheduled, samples=hz)
+            self._profile.bare_steps = bare
+            for key, value in self._about_iterations().items():
+                self._profile.preset_metadata_json(key, value)
+            self._profile._recorder.with_children = self._follow and self._self_sampled is None
+            self._profile.start()
+        finally:
+            self._here.starts_ours = False
 
     def _write_scheduled(self, profile: Any) -> None:
-        self.traces.append(write_trace(profile, self._folder, self._settings.gzip))
-
-    def _whose(self) -> dict[str, str]:
-        """Without --trace, of all frameworks only PyTorch records."""
-        return {} if self._frameworks or "framework" in self._settings.given else {"framework": "torch"}
+        capture = profile._recorder.finished
+        phases = self._phases.text(last_step_is_cut=self._ending)
+        if phases is not None:
+            capture.entries[PHASES_KEY] = phases
+        if self._clock is None:
+            path = path_of_run(self._folder, self._program, self._settings.gzip)
+            self.traces.append(write_trace(profile, self._folder, self._settings.gzip, path))
+            return
+        whole = self._clock.recorded(self._total) - self._cut_iterations
+        if self._ending and whole <= 0:
+            return  # What was recorded at the program's beginning has more.
+        path, number = self._path, self._clock.windows + 1
+        if number > 1:
+            path = Path(str(path).replace(".pt.trace.json", f"-{number}.pt.trace.json"))
+        if path in self.traces:  # A stretch from before there were iterations: it is written over.
+            self.traces.remove(path)
+        self.traces.append(write_trace(profile, self._folder, self._settings.gzip, path))
+        self._window_is_over, self._clock.windows = True, number
+        if number > 1:
+            self.notes.append(f"{self._clock.why_again}, so some were recorded again: {path.name}")
+        elif self._follow and self._self_sampled is None:
+            self._seen_children = capture.recording.children
+        if self._ending:
+            many = "1 whole one was" if whole == 1 else f"{whole} whole ones were"
+            self.notes.append(f"the script ended while iterations were recorded: {many}")
 
     def _step_aside(self) -> None:
         """The script profiles itself: what was recorded so far is dropped."""
@@ -276,7 +475,6 @@ class ScriptRecorder(CurrentRun):
         """End, and keep nothing."""
         self._ended = True
         self._let_go()
-        self._drop_frameworks()
         with self._ours():
             if self._capture is not None:
                 self._capture.stop()
@@ -294,18 +492,26 @@ class ScriptRecorder(CurrentRun):
 
     def _time_is_over(self, seconds: float) -> None:
         """Called between any two instructions of the main thread, perhaps in the middle of something of ours."""
-        self._must_end(f"{seconds:g} s were over (--seconds)")
+        if self._clock is not None and self._seconds is None:
+            self.soon(self._rest)
+            return
+        self.soon(lambda: self._end(f"{seconds:g} s were over (--seconds)"))
 
     def _memory_is_full(self, results_bytes: int) -> None:
         """Called as :meth:`_time_is_over` is."""
+        if self._clock is not None:
+            self.soon(self._rest)
+            return
         after_s = time.monotonic() - self._joined_at
-        self._must_end(
+        reason = (
             f"{after_s:.1f} s of PyTorch's operators may take {results_bytes / (1 << 30):.1f} GiB of memory to be "
             "written (--max-memory)"
         )
+        self.soon(lambda: self._end(reason))
 
-    def _must_end(self, reason: str) -> None:
-        self._overdue = reason
+    def soon(self, do: Callable[[], None]) -> None:
+        """In the main thread, when nothing of ours is at work there: now, or after it."""
+        self._overdue = do
         if not getattr(self._here, "busy", 0):
             self._safely(lambda: None)
 
@@ -321,47 +527,50 @@ class ScriptRecorder(CurrentRun):
             self._safely(self._stop_and_save)
 
     def _stop_and_save(self) -> None:
+        self._learn_start_up()
         if self._profile is not None:
             self._profile.stop()
-        for join in self._beside:
-            path = join.finish(self._folder)
-            if path is not None:
-                self.traces.append(path)
+        if self._clock is not None:
+            self._clock.stop(self._total)
+        if self._counted and not (self._clock is not None and self._clock.was_started):
+            self._phases.add_recorded(self._total - 1)
+        phases = self._phases.text(self._last_ended_ns if self._ending else None)
         # What it holds can be large, and the script may go on for long.
         capture, self._capture = self._capture, None
         if capture is not None:
-            self._safely(capture.stop)
-            if self._follow and self._self_sampled is None:
-                self._seen_children = capture.children
-            if capture.is_empty:
-                took_s = time.monotonic() - self._started_at
-                self.notes.append(
-                    f"no trace: the script ended after {took_s:.2f} s, before its stacks were sampled, and marked "
-                    "no regions"
-                )
-                return
-            self._folder.mkdir(parents=True, exist_ok=True)  # The script may have removed it.
-            capture.save(str(self._path))
-            capture.forget()
-            self.traces.append(self._path)
+            self._save(capture, {} if phases is None else {PHASES_KEY: phases})
 
-    def _drop_frameworks(self) -> None:
-        joins, self._beside = self._beside, []
-        for join in joins:
-            join.finish(None)
+    def _save(self, capture: ProgramCapture, entries: dict[str, str]) -> None:
+        self._safely(capture.stop)
+        if self._window_is_over:
+            capture.forget()
+            return
+        if self._follow and self._self_sampled is None:
+            self._seen_children = capture.children
+        if capture.is_empty:
+            why = "before its stacks were sampled, and marked no regions"
+            self.notes.append(f"no trace: the script ended after {time.monotonic() - self._started_at:.2f} s, {why}")
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)  # The script may have removed it.
+        capture.save(str(self._path), entries)
+        capture.forget()
+        self.traces.append(self._path)
 
     def _let_go(self) -> None:
         """Take every hook out of the script's way."""
         if self._join is not None:
             self._join.remove()
-        self._steps.stop()
+        if self._beside is not None:
+            self._beside.stop()
+        self._iterations.stop()
         self._stop_limits()
 
     def _stop_limits(self) -> None:
         if self._timer is not None:
-            self._timer.cancel()
+            self._timer.stop()
         if self._memory is not None:
             self._memory.stop()
+        self._stretch.stop()
 
     def _ours(self) -> AbstractContextManager[None]:
         return self._join.ours() if self._join is not None else contextlib.nullcontext()
@@ -375,12 +584,16 @@ class ScriptRecorder(CurrentRun):
             return  # A forked child: what is recorded here is its parent's, and so is the lock.
         self._here.busy = getattr(self._here, "busy", 0) + 1
         in_main_thread = threading.current_thread() is threading.main_thread()
+        began_ns = now_ns() if in_main_thread and self._here.busy == 1 and not self._settled else None
         try:
             with self._lock:
                 do()
                 if self._overdue is not None and in_main_thread and self._here.busy == 1:
-                    self._end(self._overdue)
+                    overdue, self._overdue = self._overdue, None
+                    overdue()
         except Exception as error:  # see above
             self._note(error)
         finally:
             self._here.busy -= 1
+            if began_ns is not None:
+                self._phases.add_own(began_ns)

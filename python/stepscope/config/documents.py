@@ -14,7 +14,7 @@ from typing import Any, Callable, Optional
 
 from ..errors import StepscopeError
 
-_KEYS = "put the settings under a key, such as `profiling:`"
+_KEYS_HINT = "put the settings under a key, such as `profiling:`"
 _FIX_LINE = "correct the file at that place"
 
 KeyPath = tuple[str, ...]
@@ -63,7 +63,7 @@ def _mapping(values: Any, file: str) -> Mapping[str, Any]:
     if values is None:
         return {}
     if not isinstance(values, Mapping):
-        raise StepscopeError(f"{file} must hold keys at its top level, not a {type(values).__name__}", hint=_KEYS)
+        raise StepscopeError(f"{file} must hold keys at its top level, not a {type(values).__name__}", hint=_KEYS_HINT)
     return values
 
 
@@ -131,7 +131,7 @@ def _yaml_nodes(yaml: Any, text: str, file: str, wanted: list[str]) -> Document:
         if root is None:
             return Document(file, {})
         if not isinstance(root, yaml.MappingNode):
-            raise StepscopeError(f"{file} must hold keys at its top level", hint=_KEYS)
+            raise StepscopeError(f"{file} must hold keys at its top level", hint=_KEYS_HINT)
         values: dict[str, Any] = {}
         for key, node in root.value:
             name = getattr(key, "value", None)

@@ -7,8 +7,11 @@ and inside a ``stepscope run`` that records already.
 from __future__ import annotations
 
 import atexit
+import glob
+import itertools
 import logging
 import os
+import re
 import socket
 import sys
 import time
@@ -18,6 +21,7 @@ from types import TracebackType
 from typing import Any, Callable
 
 from .._current_run import current_run
+from .._ranks import has_peers, process_place
 from .._samples import checked_samples
 from .._step_times import step_ended
 from ..errors import StepscopeWarning
@@ -97,13 +101,13 @@ class Profiling:
         return f"<stepscope profiling {state}, traces in {self.output}>"
 
 
-class UnitFound:
+class ScheduleUnit:
     """What the schedule counts: what the settings say, or else what the program tells of first.
 
-    >>> unit = UnitFound(Settings())
+    >>> unit = ScheduleUnit(Settings())
     >>> unit.counts("epochs"), unit.counts("steps"), unit.name
     (True, False, 'epochs')
-    >>> unit = UnitFound(Settings(unit="steps", given=frozenset({"unit"})))
+    >>> unit = ScheduleUnit(Settings(unit="steps", given=frozenset({"unit"})))
     >>> unit.counts("epochs"), unit.counts("steps"), unit.name
     (False, True, 'steps')
     """
@@ -146,7 +150,7 @@ class ActiveProfiling(Profiling):
     def __init__(self, settings: Settings, remaining: list[str], output: Path) -> None:
         super().__init__(settings, remaining, output)
         self._state = "new"
-        self._unit = UnitFound(settings)
+        self._unit = ScheduleUnit(settings)
         self._counted = 0
         self._process = os.getpid()
         atexit.register(self._say_if_never_started)
@@ -274,15 +278,15 @@ def make_profile(settings: Settings, on_trace_ready: Callable[[Any], None], **mo
     )
 
 
-def write_trace(profile: Any, folder: Path, gzip: bool) -> Path:
-    """Write what a profiler has recorded into this folder, under a name of its own: the profile of JAX or TensorFlow
-    where one of them recorded, else a trace."""
+def write_trace(profile: Any, folder: Path, gzip: bool, path: Path | None = None) -> Path:
+    """Write what a profiler has recorded: a trace to this ``path``, or else into this folder, under a name of its
+    own. There it is the profile of JAX or TensorFlow where only they recorded."""
     from ..profiler.xplane_file import holds_xplane
 
     folder.mkdir(parents=True, exist_ok=True)
-    if holds_xplane(profile):
+    if path is None and holds_xplane(profile):
         return Path(profile.export_xplane(folder))
-    path = folder / trace_name(gzip)
+    path = path or folder / trace_name(gzip)
     profile.export_chrome_trace(str(path))
     return path
 
@@ -291,3 +295,20 @@ def trace_name(gzip: bool) -> str:
     """``<host>_<process id>.<time>.pt.trace.json.gz``, as TensorBoard and torch name traces."""
     ending = ".pt.trace.json.gz" if gzip else ".pt.trace.json"
     return f"{socket.gethostname()}_{os.getpid()}.{time.time_ns()}{ending}"
+
+
+def path_of_run(folder: Path, program: str, gzip: bool) -> Path:
+    """A file for the trace of a program: named after it, the time, and its rank if it has one.
+
+    >>> path_of_run(Path("traces"), "src/train.py", gzip=True).name  # doctest: +ELLIPSIS
+    'train-20...-....pt.trace.json.gz'
+    """
+    name = os.path.basename(os.path.normpath(program))
+    name = re.sub(r"[^\w.-]+", "_", name[: -len(".py")] if name.endswith(".py") else name) or "run"
+    place = process_place() if has_peers() else None
+    rank = "" if place is None else f"-rank{place[0]}"
+    base = f"{name}-{time.strftime('%Y%m%d-%H%M%S')}{rank}"
+    ending = ".pt.trace.json.gz" if gzip else ".pt.trace.json"
+    # Started twice in a second: the later one has a number.
+    names = (base if number == 1 else f"{base}.{number}" for number in itertools.count(1))
+    return folder / next(f"{name}{ending}" for name in names if not list(folder.glob(f"{glob.escape(name)}.*")))

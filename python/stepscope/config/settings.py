@@ -13,7 +13,7 @@ from .problems import Place, Problems
 ACTIVITIES = ("cpu", "cuda", "xpu", "hpu", "mtia", "privateuse1")
 #: What one count of ``wait``, ``warmup``, ``active`` and ``skip_first`` is.
 UNITS = ("steps", "epochs")
-#: Whose profiler records operators and kernels; ``auto`` is that of the framework which the program has imported.
+#: Whose profiler records operators and kernels; ``auto`` means every framework that the program uses.
 FRAMEWORKS = ("auto", "torch", "jax", "tensorflow", "none")
 #: The settings that decide when to record.
 SCHEDULE = frozenset({"wait", "warmup", "active", "repeat", "skip_first"})

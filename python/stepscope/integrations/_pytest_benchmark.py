@@ -17,7 +17,7 @@ from .._native import compare_samples
 from .._writing import whole_file, written_by
 from ..errors import StepscopeError
 
-FORMAT = "stepscope-benchmarks-1"
+FILE_FORMAT = "stepscope-benchmarks-1"
 #: Sessions that are kept of each benchmark, the newest.
 MAX_SESSIONS = 20
 MIN_ROUNDS = 10
@@ -67,9 +67,9 @@ class Baseline:
         except FileNotFoundError:
             return
         except (OSError, ValueError) as error:
-            raise StepscopeError(f"this baseline cannot be read ({error}): {path}", hint=_RESTORE) from error
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise StepscopeError(f"this is not a benchmark baseline: {path}", hint=_RESTORE)
+            raise StepscopeError(f"this baseline cannot be read ({error}): {path}", hint=_RESTORE_HINT) from error
+        if not isinstance(content, dict) or content.get("format") != FILE_FORMAT:
+            raise StepscopeError(f"this is not a benchmark baseline: {path}", hint=_RESTORE_HINT)
         self.sessions = {name: [list(map(float, each)) for each in found] for name, found in content["rounds"].items()}
 
     def add(self, rounds: dict[str, list[float]]) -> None:
@@ -84,14 +84,14 @@ class Baseline:
         os.makedirs(os.path.dirname(os.path.abspath(self.path)), exist_ok=True)
 
         def write() -> None:
-            content = {"format": FORMAT, "rounds": dict(sorted(self.sessions.items()))}
+            content = {"format": FILE_FORMAT, "rounds": dict(sorted(self.sessions.items()))}
             with whole_file(self.path) as file:
                 file.write(json.dumps(content, allow_nan=False).encode() + b"\n")
 
         written_by("the baseline", self.path, write)
 
 
-_RESTORE = "restore it from version control, or delete it and run pytest with --stepscope-save"
+_RESTORE_HINT = "restore it from version control, or delete it and run pytest with --stepscope-save"
 
 
 class Verdict:

@@ -10,7 +10,7 @@ from .._native import Monitor, now_ns
 
 #: Seconds between two looks at the process's memory.
 INTERVAL_S = 0.02
-_MEMORY = "process.rss_bytes"
+_MEMORY_COUNTER = "process.rss_bytes"
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Measurement:
         cpu_s = time.process_time() - self._cpu_s
         wall_s = time.perf_counter() - self._wall_s
         self._monitor.sample_now()
-        seen = self._monitor.window(self._start_ns, now_ns()).get(_MEMORY)
+        seen = self._monitor.window(self._start_ns, now_ns()).get(_MEMORY_COUNTER)
         growth = None if seen is None else max(0, round(seen["max"] - seen["first"]))
         return Costs(wall_s, cpu_s, growth)
 

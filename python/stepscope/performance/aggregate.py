@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import Final, NamedTuple, Optional
 
+from .._native import LatencyHistogram
 from .fork_lock import ForkLock
-from .histogram import ExponentialHistogram, exact_quantile
 from .resources import Mark, Resources
 
 Marks = tuple[Optional[Mark], Optional[Mark], Optional[Mark], Optional[Mark]]
@@ -47,6 +47,18 @@ def details_of(record: Record) -> Details:
     return record[DETAILS] or _NO_DETAILS
 
 
+def exact_quantile(ordered: list[int], share: float) -> float:
+    """A quantile of sorted values, between neighbors in proportion (as numpy does).
+
+    >>> exact_quantile([10, 20, 30, 40], 0.5)
+    25.0
+    """
+    place = share * (len(ordered) - 1)
+    low = int(place)
+    high = min(low + 1, len(ordered) - 1)
+    return ordered[low] + (ordered[high] - ordered[low]) * (place - low)
+
+
 class Aggregate:
     """Sums, extremes, a histogram and the latest occurrences of one name."""
 
@@ -65,7 +77,7 @@ class Aggregate:
         self.wall_ns = self.self_ns = self.cpu_ns = self.inclusive_ns = 0
         self.min_ns: int | None = None
         self.max_ns = 0
-        self.histogram = ExponentialHistogram()
+        self.histogram = LatencyHistogram()
         self.recent: deque[Record] = deque(maxlen=keep)
         self.samples: float | None = None
         self.samples_ns = 0
@@ -127,7 +139,7 @@ class Aggregate:
         shortest = min(walls)
         self.min_ns = shortest if self.min_ns is None else min(self.min_ns, shortest)
         self.max_ns = max(self.max_ns, max(walls))
-        self.histogram.extend(walls)
+        self.histogram.extend_ns(walls)
         self.recent.extend(batch)
         tracked = self.tracked
         self.latest = tracked if tracked is not None and tracked[0] is batch[-1] else (batch[-1], None)
@@ -171,8 +183,7 @@ class Aggregate:
             ordered += [record[WALL_NS] for record in islice(self.recent, len(ordered), None)]
             ordered.sort()
             return exact_quantile(ordered, share) / 1e9
-        within = min(max(self.histogram.quantile(share), float(self.min_ns or 0)), float(self.max_ns))
-        return within / 1e9
+        return self.histogram.quantile(share) or 0.0
 
     def absorb(self, other: Aggregate) -> None:
         """Takes all of ``other``, whose later occurrences come here too."""

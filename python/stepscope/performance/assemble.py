@@ -14,11 +14,11 @@ from .counters import gpu_memory
 from .energy import carbon_metrics, energy_metrics
 from .memory import peak_of, where_the_peak_is_from
 from .metrics import ComputeMetrics, DeviceMemory, EnergyMetrics, MemoryMetrics, Metrics, TimingMetrics, megabytes
-from .reasons import Watched, why_unknown
+from .monitor_session import MonitorSession
+from .reasons import WatchSettings, why_unknown
 from .resources import Resources
 from .system import Reader, Why, system_metrics
-from .unknown import Figure, Unknown, is_unknown
-from .watch import Watch
+from .unknown import Metric, Unknown, is_unknown
 
 _NO_SAMPLES = "no samples were given: profile(name, samples=...) or region.add_samples(n)"
 _NO_ITEMS = "no items were given: profile(name, items=...) or region.add_items(n)"
@@ -29,7 +29,7 @@ _NO_TORCH_GPU = "PyTorch has not used a GPU"
 class Settings:
     """The profiler's options that the metrics depend on."""
 
-    watched: Watched
+    watched: WatchSettings
     count_flops: bool
     carbon: bool
     intensity: Intensity | None
@@ -74,7 +74,12 @@ def span_of_all(aggregate: Aggregate) -> Span:
 
 
 def assemble(
-    name: str, aggregate: Aggregate, span: Span, settings: Settings, watch: Watch | None, lost: Mapping[str, str]
+    name: str,
+    aggregate: Aggregate,
+    span: Span,
+    settings: Settings,
+    watch: MonitorSession | None,
+    lost: Mapping[str, str],
 ) -> Metrics:
     """All that is known. ``lost``: what is no longer measured, and why."""
 
@@ -124,7 +129,7 @@ def assemble(
     return Metrics.of(values, parts)
 
 
-def _rate(amount: float | None, wall_ns: int, reason: str) -> Figure:
+def _rate(amount: float | None, wall_ns: int, reason: str) -> Metric:
     return Unknown(reason) if amount is None or wall_ns <= 0 else amount / (wall_ns / 1e9)
 
 
@@ -161,7 +166,7 @@ def _memory(resources: Resources, stats: Mapping[str, CounterStat], why: Why) ->
 
 def _timing(aggregate: Aggregate, span: Span, settings: Settings) -> TimingMetrics:
     times = span.resources.gpu_times
-    gpu_time: Figure
+    gpu_time: Metric
     if times is not None:
         gpu_time = times.seconds()
     elif not settings.watched.gpu:
@@ -184,7 +189,7 @@ def _timing(aggregate: Aggregate, span: Span, settings: Settings) -> TimingMetri
 
 def _compute(span: Span, read: Reader, settings: Settings, lost: Mapping[str, str], gpu_ns: int) -> ComputeMetrics:
     resources = span.resources
-    flops: Figure
+    flops: Metric
     if resources.flops is not None or span.own_flops is not None:
         flops = (resources.flops or 0) + (span.own_flops or 0)
     elif not settings.count_flops:
@@ -194,7 +199,7 @@ def _compute(span: Span, read: Reader, settings: Settings, lost: Mapping[str, st
         flops = Unknown(
             f"counting failed: {failure}" if failure else resources.reasons.get("flops", "nothing was counted")
         )
-    parameters: Figure
+    parameters: Metric
     if resources.parameters:
         parameters = resources.parameters
     else:

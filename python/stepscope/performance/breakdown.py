@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from .._native import share_text
 from .aggregate import Aggregate
 from .text_table import aligned, seconds
 
@@ -62,7 +63,7 @@ class TimingBreakdown(Mapping[str, float]):
                 name,
                 f"{times.occurrences:,}",
                 seconds(times.own_s),
-                f"{100 * times.own_s / whole:.1f}%" if whole else "-",
+                share_text(times.own_s / whole) if whole else "-",
                 seconds(times.total_s),
             ]
             for name, times in sorted(self._times.items(), key=lambda pair: -pair[1].own_s)

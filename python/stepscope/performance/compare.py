@@ -9,7 +9,7 @@ from .._html_table import html_table
 from ..errors import StepscopeError
 from .metrics import Metrics
 from .text_table import aligned, number, seconds
-from .unknown import Figure, Unknown, is_unknown, plain
+from .unknown import Metric, Unknown, is_unknown, plain
 
 Samples = Union[None, float, Mapping[str, float]]
 
@@ -93,7 +93,7 @@ def _given(samples: Samples, name: str) -> float | None:
 
 def _row(metrics: Metrics, samples: float | None) -> dict[str, Any]:
     timing = metrics.timing
-    throughput: Figure = metrics.throughput
+    throughput: Metric = metrics.throughput
     if samples is not None:
         throughput = samples * metrics.count / timing.total_s if timing.total_s else Unknown("it took no time")
     return {

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from .carbon import Intensity
 from .metrics import CarbonMetrics, EnergyMetrics
 from .system import Why
-from .unknown import Figure, Unknown, is_unknown
+from .unknown import Metric, Unknown, is_unknown
 
 RELIABLE_FROM_S = 2.0
 """The counters move about every 100 ms; below this time that is too coarse."""
@@ -21,7 +21,7 @@ JOULES_IN_KWH = 3_600_000.0
 def energy_metrics(joules: Mapping[str, float], seconds: float, why: Why) -> EnergyMetrics:
     """The energy of a region out of the growth of each counter."""
     gpus = {name: value for name, value in joules.items() if name.startswith("gpu.")}
-    parts: dict[str, Figure] = {
+    parts: dict[str, Metric] = {
         "gpu": sum(gpus.values()) if gpus else Unknown(why("gpu.0.energy_j")),
         "cpu": _of(joules, "host.cpu_energy_j", why),
         "dram": _of(joules, "host.dram_energy_j", why),
@@ -66,5 +66,5 @@ def carbon_metrics(energy: EnergyMetrics, tracked: bool, intensity: Intensity | 
     return CarbonMetrics(grams, intensity.grams_per_kwh, source + (f" x PUE {pue:g}" if pue != 1.0 else ""))
 
 
-def _of(joules: Mapping[str, float], name: str, why: Why) -> Figure:
+def _of(joules: Mapping[str, float], name: str, why: Why) -> Metric:
     return joules[name] if name in joules else Unknown(why(name))

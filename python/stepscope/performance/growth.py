@@ -13,16 +13,16 @@ from typing import Any
 
 from .._native import TimedRegion
 from .probe import Probe
-from .resources import MARKS, MAX_INNER_NAMES, Resources
+from .resources import MARK_COUNT, MAX_INNER_NAMES, Resources
 
 
-class _Open:
+class _OpenRegion:
     """A region that is open, and what has grown inside regions within it that have ended."""
 
     __slots__ = ("in_inner", "inner_names")
 
     def __init__(self) -> None:
-        self.in_inner: list[int] = [0] * MARKS
+        self.in_inner: list[int] = [0] * MARK_COUNT
         self.inner_names: set[str] = set()
 
 
@@ -32,9 +32,9 @@ class GrowthProbe(Probe):
     what = "where memory grows"
 
     def enter(self, region: TimedRegion) -> Any:
-        return _Open()
+        return _OpenRegion()
 
-    def exit(self, region: TimedRegion, token: _Open, resources: Resources) -> None:
+    def exit(self, region: TimedRegion, token: _OpenRegion, resources: Resources) -> None:
         if token.inner_names:
             resources.in_inner, resources.inner_names = token.in_inner, token.inner_names
         around = self._around(region) if region.parent is not None else None
@@ -47,10 +47,10 @@ class GrowthProbe(Probe):
             around.inner_names.add(region.aggregate.name)
             around.inner_names.update(token.inner_names)
 
-    def _around(self, region: TimedRegion) -> _Open | None:
+    def _around(self, region: TimedRegion) -> _OpenRegion | None:
         # One that has ended already, as around a task that outlives it, has no tokens left and is not charged.
         for probe, token in getattr(region.parent, "tokens", ()):
             if probe is self:
-                found: _Open = token
+                found: _OpenRegion = token
                 return found
         return None

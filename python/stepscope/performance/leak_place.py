@@ -15,7 +15,7 @@ from statistics import fmean
 
 from .._native import keeps_growing, usual_growth, usual_warmup
 from .aggregate import Aggregate, details_of
-from .resources import MEASURES, USED
+from .resources import MEASURES, USED_MARK
 
 INSIDE = "inside"
 OUTSIDE = "outside"
@@ -28,7 +28,7 @@ LARGE_SHARE = 0.25
 
 
 @dataclass(frozen=True)
-class Held:
+class MemorySeries:
     """One measure of memory over the occurrences that are held of a region, oldest first."""
 
     levels: list[float]
@@ -38,10 +38,10 @@ class Held:
     own: list[float]
     """The same without what grew inside regions within it."""
 
-    def after(self, warmup: int, scale: float) -> Held:
+    def after(self, warmup: int, scale: float) -> MemorySeries:
         """Without the first, in a larger unit."""
         parts = (self.levels, self.inside, self.own)
-        return Held(*([value / scale for value in values[warmup:]] for values in parts))
+        return MemorySeries(*([value / scale for value in values[warmup:]] for values in parts))
 
     @property
     def outside(self) -> list[float]:
@@ -58,18 +58,18 @@ class Held:
         return fmean(self.inside), fmean(self.outside)
 
 
-def held_of(aggregate: Aggregate) -> tuple[Held, ...]:
+def memory_series(aggregate: Aggregate) -> tuple[MemorySeries, ...]:
     """The measures of a region, in the order of :data:`~stepscope.performance.resources.MEASURES`."""
-    found = tuple(Held([], [], []) for _ in MEASURES)
+    found = tuple(MemorySeries([], [], []) for _ in MEASURES)
     with aggregate.lock:
         records = tuple(aggregate.recent)
     every = [details_of(record) for record in records]
     # One inside another of the same name is part of it.
     marked = [details.marks for details in every if details.marks is not None and not details.repeated]
     # What is free counts for all of them or for none: where it becomes unknown, memory would seem to grow.
-    known = all(marks[0] is None or marks[USED] is not None for marks in marked)
+    known = all(marks[0] is None or marks[USED_MARK] is not None for marks in marked)
     for marks in marked:
-        for held, mark in zip(found, (marks[USED], *marks[1:USED]) if known else marks[:USED]):
+        for held, mark in zip(found, (marks[USED_MARK], *marks[1:USED_MARK]) if known else marks[:USED_MARK]):
             if mark is not None:
                 held.levels.append(float(mark.level))
                 if mark.inside is not None:
@@ -78,7 +78,7 @@ def held_of(aggregate: Aggregate) -> tuple[Held, ...]:
     return found
 
 
-def place_of(held: Held, slope: float, at_least: float) -> str:
+def place_of(held: MemorySeries, slope: float, at_least: float) -> str:
     """Where a measure grows whose level rises by ``slope`` from one occurrence to the next."""
     mean, _, high = usual_growth(held.inside)
     if keeps_growing(held.inside, at_least) and mean >= SMALL_SHARE * slope:
@@ -93,7 +93,7 @@ class Suspect:
 
     def __init__(self, aggregate: Aggregate, measure: int, scale: float, at_least: float) -> None:
         self.name = aggregate.name
-        held = held_of(aggregate)[measure]
+        held = memory_series(aggregate)[measure]
         held = held.after(usual_warmup(len(held.levels)), scale)
         steady = len(held.own) == len(held.levels) and keeps_growing(held.own, at_least)
         self.total = sum(held.own) if steady else 0.0
@@ -106,7 +106,7 @@ def worst(suspects: Iterable[Suspect], clear_only: bool = False) -> Suspect | No
     return max(found, key=lambda each: (not each.gives_back, each.total), default=None)
 
 
-def _gives_back(held: Held, slope: float) -> bool:
+def _gives_back(held: MemorySeries, slope: float) -> bool:
     """Whether a good part of what grew inside goes away outside."""
     mean, _, high = usual_growth(held.outside)
     return high < 0 and mean < -LARGE_SHARE * slope

@@ -3,7 +3,7 @@
 "It grew by 100 MB" is not a leak: caches fill, allocators keep. A leak goes on. So the first occurrences are left out
 as warm-up, and the native module judges the rest, as it judges memory in traces: by a robust slope that must be surely
 above zero, also in the second half. Its thresholds are ``leak.*`` of ``stepscope findings --list``. What the C
-allocator holds free does not count (:mod:`~stepscope.performance.malloc_free`). Where it grows is looked for by
+allocator holds free does not count (:mod:`~stepscope.performance.memory`). Where it grows is looked for by
 :mod:`~stepscope.performance.leak_place`.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 from .._native import judge_levels, threshold, usual_warmup
 from .._units import MB
 from .aggregate import Aggregate
-from .leak_place import EITHER, INSIDE, OUTSIDE, Held, Suspect, held_of, place_of, worst
+from .leak_place import EITHER, INSIDE, OUTSIDE, MemorySeries, Suspect, memory_series, place_of, worst
 from .resources import MEASURES
 from .text_table import aligned, number
 
@@ -105,7 +105,7 @@ def leak_report(
     others: Sequence[Aggregate] = (),
 ) -> LeakReport:
     """Looks for growth over the occurrences that are held of a region; ``others`` are those it may grow in instead."""
-    series = held_of(aggregate)
+    series = memory_series(aggregate)
     left_out = usual_warmup(max(len(held.levels) for held in series)) if warmup is None else warmup
     growths: list[Growth] = []
     reasons: list[str] = []
@@ -157,7 +157,7 @@ def _with_readings(
     return [growth, *growths[1:]], [said]
 
 
-def judge(what: str, unit: str, values: Sequence[float], at_least: float, held: Held | None = None) -> Growth:
+def judge(what: str, unit: str, values: Sequence[float], at_least: float, held: MemorySeries | None = None) -> Growth:
     """The verdict on one series of levels, warm-up already left out; ``held`` tells what grew inside."""
     found = judge_levels(list(values), at_least)
     ends = (values[0], values[-1], len(values)) if values else (0.0, 0.0, 0)

@@ -55,8 +55,9 @@ class MemoryProbe(Probe):
 
 
 def peak_of(resources: Resources, sampled: CounterStat | None) -> tuple[int | None, int]:
-    """The peak with the samples of the monitor, and how many of these it is from."""
-    if resources.rss_peak is None or resources.peak_is_high_water_mark or sampled is None:
+    """The peak with the samples of the monitor, and how many of these it is from. Without a sample in the region, what
+    the monitor knows was read before it."""
+    if resources.rss_peak is None or resources.peak_is_high_water_mark or sampled is None or not sampled.samples:
         return resources.rss_peak, 0
     return max(resources.rss_peak, int(sampled.high)), sampled.samples
 

@@ -12,17 +12,17 @@ from typing import Any, Callable
 
 from .._units import MB
 from .text_table import aligned, number
-from .unknown import Figure, Unknown, plain
+from .unknown import Metric, Unknown, plain
 
 
 @dataclass(frozen=True)
 class DeviceMemory:
     """Memory of one GPU in a region."""
 
-    peak_mb: Figure
-    peak_reserved_mb: Figure
-    start_mb: Figure
-    end_mb: Figure
+    peak_mb: Metric
+    peak_reserved_mb: Metric
+    start_mb: Metric
+    end_mb: Metric
     source: str
 
 
@@ -30,15 +30,15 @@ class DeviceMemory:
 class MemoryMetrics:
     """Memory of this process, and of the GPUs."""
 
-    peak_ram_mb: Figure
+    peak_ram_mb: Metric
     """The most the process held (RSS) while the region was open."""
-    start_ram_mb: Figure
-    end_ram_mb: Figure
-    growth_mb: Figure
+    start_ram_mb: Metric
+    end_ram_mb: Metric
+    growth_mb: Metric
     """End less start."""
-    peak_gpu_mb: Figure
+    peak_gpu_mb: Metric
     """Of the GPU that held most. With PyTorch: what its tensors held."""
-    peak_gpu_reserved_mb: Figure
+    peak_gpu_reserved_mb: Metric
     """What PyTorch's allocator held from the driver, tensors and cache."""
     gpus: Mapping[int, DeviceMemory] = field(default_factory=dict)
     """Each GPU by itself."""
@@ -69,7 +69,7 @@ class TimingMetrics:
     max_s: float
     p50_s: float
     p95_s: float
-    gpu_time_s: Figure
+    gpu_time_s: Metric
     """From the region's start to its end on the current CUDA stream. Wall time does not wait for the GPU; this does."""
 
 
@@ -77,14 +77,14 @@ class TimingMetrics:
 class ComputeMetrics:
     """Arithmetic, and how busy the GPUs were."""
 
-    estimated_flops: Figure
+    estimated_flops: Metric
     """Floating-point operations, two for a multiply and add."""
-    parameters: Figure
+    parameters: Metric
     """Numbers in the PyTorch parameters that operations worked on, each parameter once."""
-    flops_per_param: Figure
-    flops_per_second: Figure
+    flops_per_param: Metric
+    flops_per_second: Metric
     """By wall time, or by time on the GPU if that is longer."""
-    gpu_utilization_percent: Figure
+    gpu_utilization_percent: Metric
     """The share of time in which a kernel ran, mean of the GPUs that the process used."""
     gpu_utilization_by_device: Mapping[int, float] = field(default_factory=dict)
     uncounted: Mapping[str, int] = field(default_factory=dict)
@@ -95,25 +95,25 @@ class ComputeMetrics:
 class SystemMetrics:
     """The machine while the region was open: means over time, unless named otherwise."""
 
-    cpu_percent: Figure
+    cpu_percent: Metric
     """Of all cores: 100 is a machine that is wholly busy."""
-    peak_cpu_percent: Figure
-    process_cpu_percent: Figure
+    peak_cpu_percent: Metric
+    process_cpu_percent: Metric
     """Of this process; 100 is one core."""
-    memory_percent: Figure
-    peak_memory_percent: Figure
-    disk_io_wait_percent: Figure
+    memory_percent: Metric
+    peak_memory_percent: Metric
+    disk_io_wait_percent: Metric
     """Time in which cores had nothing to do but wait for disks."""
-    disk_io_percent: Figure
+    disk_io_percent: Metric
     """Time in which the busiest disk was at work."""
-    disk_read_mb_per_s: Figure
-    disk_write_mb_per_s: Figure
-    network_receive_mb_per_s: Figure
-    network_send_mb_per_s: Figure
-    cpu_temperature_c: Figure
-    gpu_temperature_c: Figure
+    disk_read_mb_per_s: Metric
+    disk_write_mb_per_s: Metric
+    network_receive_mb_per_s: Metric
+    network_send_mb_per_s: Metric
+    cpu_temperature_c: Metric
+    gpu_temperature_c: Metric
     """The highest of any GPU."""
-    gpu_throttled_percent: Figure
+    gpu_throttled_percent: Metric
     """Time in which a GPU ran below its clock for heat or power."""
     samples: int = 0
 
@@ -122,11 +122,11 @@ class SystemMetrics:
 class EnergyMetrics:
     """Energy by the hardware's own counters, never from a nominal power."""
 
-    total_j: Figure
+    total_j: Metric
     """Of the parts that were measured; :attr:`source` names them."""
-    gpu_j: Figure
-    cpu_j: Figure
-    dram_j: Figure
+    gpu_j: Metric
+    cpu_j: Metric
+    dram_j: Metric
     source: str
     reliable: bool
     """False below two seconds: the counters move about every 100 ms."""
@@ -136,8 +136,8 @@ class EnergyMetrics:
 class CarbonMetrics:
     """Carbon dioxide (equivalent): measured energy times a stated intensity. An estimate by its nature."""
 
-    grams: Figure
-    intensity: Figure
+    grams: Metric
+    intensity: Metric
     """Grams a kilowatt-hour."""
     source: str
 
@@ -162,11 +162,11 @@ class Metrics:
     system: SystemMetrics
     energy: EnergyMetrics
     carbon: CarbonMetrics
-    throughput: Figure
+    throughput: Metric
     """Samples per second, by wall time, or by time on the GPU if that is longer."""
-    samples: Figure
-    items: Figure
-    items_per_second: Figure
+    samples: Metric
+    items: Metric
+    items_per_second: Metric
     notes: tuple[str, ...]
 
     @classmethod
@@ -232,6 +232,6 @@ def _plain(value: Any) -> Any:
     return plain(value)
 
 
-def megabytes(size_bytes: float | None, reason: str) -> Figure:
+def megabytes(size_bytes: float | None, reason: str) -> Metric:
     """Bytes as megabytes; unknown for ``reason`` if there are none."""
     return Unknown(reason) if size_bytes is None else size_bytes / MB

@@ -15,7 +15,7 @@ _NUMBER = r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?"
 _ID = re.compile(f"{_UUID}|{_HEX}|{_NUMBER}")
 _STARS = re.compile(r"\*(?:[-_.:/ ]?\*)+")
 
-LONGEST = 200
+MAX_NAME_LENGTH = 200
 """A pattern is cut to this many characters."""
 
 
@@ -27,4 +27,4 @@ def pattern_of(name: str) -> str:
     >>> pattern_of("job 123e4567-e89b-12d3-a456-426614174000 step 7"), pattern_of("load data")
     ('job * step *', 'load data')
     """
-    return _STARS.sub("*", _ID.sub("*", name))[:LONGEST]
+    return _STARS.sub("*", _ID.sub("*", name))[:MAX_NAME_LENGTH]

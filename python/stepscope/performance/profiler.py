@@ -25,17 +25,17 @@ from .leaks import LeakReport, leak_report
 from .lines import LinePause, LineProbe, LineProfile, line_profile
 from .memory import MemoryProbe, ObjectProbe
 from .metrics import Metrics
+from .monitor_session import MonitorProbe, MonitorSession
 from .probe import Probe
-from .reasons import Watched, why_unknown
+from .reasons import WatchSettings, why_unknown
 from .region import Amounts, Region
 from .registry import RegionRegistry
-from .report import FORMAT, report, write_json
+from .report import REPORT_FORMAT, report, write_json
 from .system import SystemReport, SystemStats, stats_now, system_report
 from .torch_memory import TorchMemoryProbe, torch_with_cuda
 from .torch_peaks import after_fork_in_child as torch_peaks_after_fork
 from .tracked import TrackedRegion
-from .unknown import Figure, Unknown
-from .watch import MonitorProbe, Watch
+from .unknown import Metric, Unknown
 
 _profilers: weakref.WeakSet[PerformanceProfiler] = weakref.WeakSet()
 
@@ -96,7 +96,7 @@ class PerformanceProfiler:
                 raise StepscopeError(f"{name} is {value!r}; it must be greater than 0", hint=f"use for example {usual}")
         if keep < 1:
             raise StepscopeError(f"keep is {keep!r}; it must be at least 1", hint="the default is 1000")
-        watched = Watched(
+        watched = WatchSettings(
             gpu=track_gpu,
             system=track_system,
             network=track_network,
@@ -107,7 +107,7 @@ class PerformanceProfiler:
         )
         intensity = stated_intensity(carbon_intensity_g_per_kwh, country)
         self._settings = Settings(watched, estimate_flops, track_carbon, intensity, pue)
-        self._watch: Watch | None = Watch(watched.monitor) if watched.anything else None
+        self._watch: MonitorSession | None = MonitorSession(watched.monitor) if watched.anything else None
         self._kept_open: list[int] = []
         self._registry = RegionRegistry(keep, self._probes(detailed_memory, estimate_flops, enable_line_profiling))
         self._registry.describe = self._describe
@@ -274,7 +274,7 @@ class PerformanceProfiler:
 
     # The machine
 
-    def get_current_memory(self) -> Figure:
+    def get_current_memory(self) -> Metric:
         """Megabytes (of 1,048,576 bytes) that this process holds in memory (RSS) now.
 
         Called in a loop inside one region, it also tells :meth:`get_leak_report` of that region whether memory grows.
@@ -285,7 +285,7 @@ class PerformanceProfiler:
             region.aggregate.readings.append((held, used))
         return Unknown("this system does not say how much memory a process holds") if held is None else held / MB
 
-    def get_current_gpu_memory(self) -> Figure:
+    def get_current_gpu_memory(self) -> Metric:
         """The share of the GPU's memory that is in use, by anybody: 0 to 1. Of several, the fullest in use."""
         torch = torch_with_cuda()
         if torch is not None:
@@ -327,7 +327,7 @@ class PerformanceProfiler:
         every = self._registry.everything()
         breakdown = timing_breakdown(every, True)
         content = {
-            "format": FORMAT,
+            "format": REPORT_FORMAT,
             "stepscope": __version__,
             "exported_at_unix_s": time.time(),
             "regions": {

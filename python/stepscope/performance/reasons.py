@@ -9,7 +9,7 @@ from .counters import MonitorLike
 
 
 @dataclass(frozen=True)
-class Watched:
+class WatchSettings:
     """What the profiler was asked to watch."""
 
     gpu: bool
@@ -36,7 +36,7 @@ class Watched:
         )
 
 
-def why_unknown(counter: str, watched: Watched, monitor: MonitorLike | None) -> str:
+def why_unknown(counter: str, watched: WatchSettings, monitor: MonitorLike | None) -> str:
     """The reason for which there is no value of ``counter``."""
     switched_off = _switched_off(counter, watched)
     if switched_off:
@@ -53,7 +53,7 @@ def why_unknown(counter: str, watched: Watched, monitor: MonitorLike | None) -> 
     )
 
 
-def _switched_off(counter: str, watched: Watched) -> str:
+def _switched_off(counter: str, watched: WatchSettings) -> str:
     if counter.startswith("gpu.") and not watched.gpu:
         return "GPUs were not watched: track_gpu is off"
     if counter.startswith("process.") and not watched.anything:

@@ -12,15 +12,15 @@ from ..errors import StepscopeWarning
 from .aggregate import Aggregate
 from .fork_lock import ForkLock
 from .metrics import Metrics
-from .names import LONGEST, pattern_of
+from .names import MAX_NAME_LENGTH, pattern_of
 from .probe import Probe
 
 MAX_NAMES = 1_000
 """Names that are kept apart. After that, names that differ in a number or an id are one."""
 MAX_PATTERNS = 500
-"""Patterns that are kept apart; what comes after goes under :data:`REST`."""
-REST = "(other names)"
-CROWD = 20
+"""Patterns that are kept apart; what comes after goes under :data:`OTHER_NAMES`."""
+OTHER_NAMES = "(other names)"
+MIN_CROWD = 20
 """Names of one pattern from which on they are folded together when room is short."""
 MAX_RECORDS = 200_000
 """Occurrences that are held one by one, over all names."""
@@ -74,7 +74,7 @@ class RegionRegistry(RegionState):
                 found = self.folded(name)
                 if found is not None:
                     return found
-            if len(self.known) < MAX_NAMES and len(name) <= 4 * LONGEST:
+            if len(self.known) < MAX_NAMES and len(name) <= 4 * MAX_NAME_LENGTH:
                 self.known[name] = made = Aggregate(self.lock, name, self._keep_each())
                 return made
             return self._pattern(pattern_of(name))
@@ -163,7 +163,7 @@ class RegionRegistry(RegionState):
         for name, aggregate in self.known.items():
             kinds.setdefault(pattern_of(name), []).append((name, aggregate))
         for pattern, members in kinds.items():
-            if len(members) >= CROWD:
+            if len(members) >= MIN_CROWD:
                 target = self._pattern(pattern)
                 for name, aggregate in members:
                     target.absorb(aggregate)
@@ -172,8 +172,8 @@ class RegionRegistry(RegionState):
     def _pattern(self, pattern: str) -> Aggregate:
         found = self.patterns.get(pattern)
         if found is None and len(self.patterns) >= MAX_PATTERNS:
-            pattern = REST
-            found = self.patterns.get(REST)
+            pattern = OTHER_NAMES
+            found = self.patterns.get(OTHER_NAMES)
         if found is None:
             self.patterns[pattern] = found = Aggregate(self.lock, pattern, self._keep_each())
             if len(self.patterns) == 1:

@@ -74,7 +74,7 @@ class PerformanceRegressionDetector:
             raise StepscopeError(f"this baseline cannot be read ({error}): {place}", hint=hint) from error
         return _entries(content, place)
 
-    def check_regression(self, name: str, threshold: float = 0.2) -> Checking:
+    def check_regression(self, name: str, threshold: float = 0.2) -> OperationCheck:
         """A context manager around the operation: an alert if it takes more than ``threshold`` (a share) longer.
 
         What fails inside goes through, and is not compared.
@@ -83,7 +83,7 @@ class PerformanceRegressionDetector:
             raise StepscopeError(
                 f"threshold is {threshold!r}", hint="give a share: 0.2 allows 20% more than the baseline"
             )
-        return Checking(self, name, threshold)
+        return OperationCheck(self, name, threshold)
 
     def alert_regression(self, name: str, baseline: float, current: float) -> None:
         """Called for an operation that was slower than allowed; times in seconds. Raises, unless overridden."""
@@ -114,7 +114,7 @@ class PerformanceRegressionDetector:
             self.alert_regression(name, baseline, current)
 
 
-class Checking:
+class OperationCheck:
     """One operation that is compared when it ends."""
 
     def __init__(self, detector: PerformanceRegressionDetector, name: str, threshold: float) -> None:
@@ -123,7 +123,7 @@ class Checking:
         self._threshold = threshold
         self._region: Region | None = None
 
-    def __enter__(self) -> Checking:
+    def __enter__(self) -> OperationCheck:
         self._region = self._detector.profiler.profile(self._name)
         self._region.__enter__()
         return self

@@ -6,13 +6,14 @@ import json
 from collections.abc import Sequence
 from typing import Any, Callable
 
+from .._native import share_text
 from .._writing import whole_file, written_by
 from .aggregate import Aggregate
 from .metrics import Metrics
 from .text_table import aligned, number, seconds
-from .unknown import Figure, is_unknown
+from .unknown import Metric, is_unknown
 
-FORMAT = "stepscope-performance-2"
+REPORT_FORMAT = "stepscope-performance-2"
 
 
 def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: Sequence[str], most: int) -> str:
@@ -21,7 +22,7 @@ def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: S
         return "no region has ended yet"
     whole_ns = sum(aggregate.self_ns for aggregate in aggregates) or 1
     pairs = sorted(zip(aggregates, metrics), key=lambda pair: -pair[0].self_ns)
-    optional: list[tuple[str, Callable[[Metrics], Figure]]] = [
+    optional: list[tuple[str, Callable[[Metrics], Metric]]] = [
         ("throughput", lambda each: each.throughput),
         ("peak RAM MB", lambda each: each.memory.peak_ram_mb),
         ("peak GPU MB", lambda each: each.memory.peak_gpu_mb),
@@ -36,7 +37,7 @@ def report(aggregates: Sequence[Aggregate], metrics: Sequence[Metrics], notes: S
             f"{aggregate.count:,}",
             seconds(aggregate.inclusive_ns / 1e9),
             seconds(aggregate.self_ns / 1e9),
-            f"{100 * aggregate.self_ns / whole_ns:.1f}%",
+            share_text(aggregate.self_ns / whole_ns),
             seconds(each.timing.mean_s),
             seconds(each.timing.p95_s),
             *(number(pick(each)) for _, pick in shown),

@@ -19,10 +19,10 @@ MAX_INNER_NAMES = 100
 
 MEASURES = ("process memory (RSS)", "PyTorch tensors on GPUs", "Python objects")
 """What a leak would raise, in the order of :attr:`Resources.marks`."""
-USED = len(MEASURES)
+USED_MARK = len(MEASURES)
 """The place in :attr:`Resources.marks` of what stands in for the first where it is known throughout: process memory
 without what the C allocator holds free."""
-MARKS = USED + 1
+MARK_COUNT = USED_MARK + 1
 
 
 LOOK_AT = 32
@@ -136,7 +136,7 @@ class Resources:
     torch_end: int | None = None
     objects_start: int | None = None
     objects_end: int | None = None
-    in_inner: Sequence[int] = (0,) * MARKS
+    in_inner: Sequence[int] = (0,) * MARK_COUNT
     inner_names: frozenset[str] | set[str] = frozenset()
 
     gpus: dict[int, GpuUse]
@@ -159,7 +159,7 @@ class Resources:
             _mark(self.rss_start, self.rss_end, inner[0]),
             _mark(self.torch_start, self.torch_end, inner[1]),
             _mark(self.objects_start, self.objects_end, inner[2]),
-            _mark(self.used_start, self.used_end, inner[USED]),
+            _mark(self.used_start, self.used_end, inner[USED_MARK]),
         )
 
     def counter_stats(self) -> CounterStats:

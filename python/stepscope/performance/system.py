@@ -11,7 +11,7 @@ from .._units import MB
 from .counters import gpu_numbers, gpus_in_use
 from .metrics import SystemMetrics
 from .text_table import aligned, number
-from .unknown import Figure, Unknown, plain
+from .unknown import Metric, Unknown, plain
 
 Why = Callable[[str], str]
 """Gives the reason for which a counter is not known."""
@@ -21,20 +21,20 @@ Why = Callable[[str], str]
 class SystemStats:
     """The machine at this moment."""
 
-    cpu_percent: Figure
-    memory_percent: Figure
-    memory_used_mb: Figure
-    disk_io_percent: Figure
-    disk_io_wait_percent: Figure
-    disk_read_mb_per_s: Figure
-    disk_write_mb_per_s: Figure
-    network_receive_mb_per_s: Figure
-    network_send_mb_per_s: Figure
-    cpu_temperature_c: Figure
-    process_cpu_percent: Figure
-    process_ram_mb: Figure
-    gpu_utilization_percent: Figure
-    gpu_memory_percent: Figure
+    cpu_percent: Metric
+    memory_percent: Metric
+    memory_used_mb: Metric
+    disk_io_percent: Metric
+    disk_io_wait_percent: Metric
+    disk_read_mb_per_s: Metric
+    disk_write_mb_per_s: Metric
+    network_receive_mb_per_s: Metric
+    network_send_mb_per_s: Metric
+    cpu_temperature_c: Metric
+    process_cpu_percent: Metric
+    process_ram_mb: Metric
+    gpu_utilization_percent: Metric
+    gpu_memory_percent: Metric
     """Of the GPU that is fullest."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -48,26 +48,26 @@ class SystemReport:
 
     duration_s: float
     samples: int
-    avg_cpu_percent: Figure
-    peak_cpu_percent: Figure
-    avg_memory_percent: Figure
-    peak_memory_percent: Figure
-    avg_disk_io_percent: Figure
-    peak_disk_io_percent: Figure
-    avg_disk_io_wait_percent: Figure
-    peak_disk_io_wait_percent: Figure
-    avg_disk_read_mb_per_s: Figure
-    avg_disk_write_mb_per_s: Figure
-    avg_network_receive_mb_per_s: Figure
-    avg_network_send_mb_per_s: Figure
-    avg_process_cpu_percent: Figure
-    peak_process_ram_mb: Figure
-    avg_cpu_temperature_c: Figure
-    peak_cpu_temperature_c: Figure
-    avg_gpu_utilization_percent: Figure
-    peak_gpu_memory_percent: Figure
-    peak_gpu_temperature_c: Figure
-    monitor_cpu_s: Figure
+    avg_cpu_percent: Metric
+    peak_cpu_percent: Metric
+    avg_memory_percent: Metric
+    peak_memory_percent: Metric
+    avg_disk_io_percent: Metric
+    peak_disk_io_percent: Metric
+    avg_disk_io_wait_percent: Metric
+    peak_disk_io_wait_percent: Metric
+    avg_disk_read_mb_per_s: Metric
+    avg_disk_write_mb_per_s: Metric
+    avg_network_receive_mb_per_s: Metric
+    avg_network_send_mb_per_s: Metric
+    avg_process_cpu_percent: Metric
+    peak_process_ram_mb: Metric
+    avg_cpu_temperature_c: Metric
+    peak_cpu_temperature_c: Metric
+    avg_gpu_utilization_percent: Metric
+    peak_gpu_memory_percent: Metric
+    peak_gpu_temperature_c: Metric
+    monitor_cpu_s: Metric
     """Processor time that the sampling itself took."""
 
     def to_dict(self) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class SystemReport:
 def stats_now(latest: Mapping[str, float], why: Why) -> SystemStats:
     """The newest values of the monitor."""
 
-    def value(name: str, scale: float = 1.0) -> Figure:
+    def value(name: str, scale: float = 1.0) -> Metric:
         return latest[name] / scale if name in latest else Unknown(why(name))
 
     devices = gpu_numbers(latest)
@@ -116,12 +116,12 @@ class Reader:
         self.stats = stats
         self._why = why
 
-    def mean(self, name: str, scale: float = 1.0) -> Figure:
+    def mean(self, name: str, scale: float = 1.0) -> Metric:
         """The mean of a counter over time."""
         stat = self.stats.get(name)
         return Unknown(self._why(name)) if stat is None else stat.mean / scale
 
-    def peak(self, name: str, scale: float = 1.0) -> Figure:
+    def peak(self, name: str, scale: float = 1.0) -> Metric:
         """The highest value of a counter."""
         stat = self.stats.get(name)
         return Unknown(self._why(name)) if stat is None else stat.high / scale
@@ -135,12 +135,12 @@ class Reader:
                 found[device] = pick(stat)
         return found
 
-    def gpu_mean(self, counter: str) -> Figure:
+    def gpu_mean(self, counter: str) -> Metric:
         """The mean over time and GPUs."""
         found = self.gpu(counter, lambda stat: stat.mean)
         return sum(found.values()) / len(found) if found else Unknown(self._why(f"gpu.0.{counter}"))
 
-    def gpu_peak(self, counter: str) -> Figure:
+    def gpu_peak(self, counter: str) -> Metric:
         """The highest of any GPU."""
         found = self.gpu(counter, lambda stat: stat.high)
         return max(found.values()) if found else Unknown(self._why(f"gpu.0.{counter}"))

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import isfinite
 from typing import Any
 
+from .._native import time_text
 from .unknown import is_unknown
 
 
@@ -30,16 +31,9 @@ def seconds(value: Any) -> str:
     """A time in the unit that suits it.
 
     >>> seconds(2.5), seconds(0.0031), seconds(4.2e-6), seconds(0.0)
-    ('2.500 s', '3.100 ms', '4.200 µs', '0 s')
+    ('2.500 s', '3.100 ms', '4.200 µs', '0 ns')
     """
-    if is_unknown(value):
-        return "unknown"
-    if value == 0:
-        return "0 s"
-    for scale, unit in ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs")):
-        if abs(value) >= scale:
-            return f"{value / scale:.3f} {unit}"
-    return f"{value * 1e9:.0f} ns"
+    return "unknown" if is_unknown(value) else time_text(value * 1e9)
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int] = (0,)) -> str:

@@ -98,7 +98,7 @@ def is_unknown(value: object) -> bool:
     return value is None or isinstance(value, Unknown)
 
 
-Figure = Union[float, Unknown]
+Metric = Union[float, Unknown]
 """A number, or :class:`Unknown`."""
 
 
@@ -107,7 +107,7 @@ def plain(value: object) -> object:
     return None if is_unknown(value) else value
 
 
-def highest(*values: Figure) -> Figure:
+def highest(*values: Metric) -> Metric:
     """The largest of the values that are known; the first one if none is."""
     known = [value for value in values if not is_unknown(value)]
     return max(known) if known else values[0]

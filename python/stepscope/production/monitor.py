@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
 
 from .._native import Service
 from ..errors import StepscopeError, StepscopeWarning
-from .current import ENTERED
+from .current import CURRENT_REQUEST
 from .exports import MetricsEndpoint
 from .observer import Observer
 from .report import ServiceReport, read_report
 from .violation import Violation
-from .wrap import Watched, watched
+from .wrap import RequestMaker, watched
 
 if TYPE_CHECKING:
     from .asgi import ASGIMiddleware
@@ -78,7 +78,7 @@ class ServiceMonitor:
         self._service = Service(
             self.directory,
             _targets(sla),
-            ENTERED,
+            CURRENT_REQUEST,
             _running_loop,
             lambda *missed: _tell(itself(), missed),
             _warn,
@@ -127,8 +127,8 @@ class ServiceMonitor:
         ``batch`` get the function's arguments.
         """
         if callable(route):
-            return watched(route, Watched(self.request, route.__qualname__))
-        return lambda function: watched(function, Watched(self.request, route or function.__qualname__, id, batch))
+            return watched(route, RequestMaker(self.request, route.__qualname__))
+        return lambda function: watched(function, RequestMaker(self.request, route or function.__qualname__, id, batch))
 
     def worker(
         self,
@@ -143,7 +143,7 @@ class ServiceMonitor:
         ``enqueued_at`` says when a message was put there, in seconds since 1970: the request then began there, and
         waited in a region called ``queued``.
         """
-        return lambda function: watched(function, Watched(self.request, queue, id, batch, enqueued_at))
+        return lambda function: watched(function, RequestMaker(self.request, queue, id, batch, enqueued_at))
 
     def asgi(self, app: Any, route: Callable[[Any], str | None] | None = None) -> ASGIMiddleware:
         """An ASGI application (FastAPI, Starlette) with a request around each call."""

@@ -15,7 +15,7 @@ FIRST_LOOK = 0.2
 """The share of the last slow one's latency after which a request is worth a look."""
 PATIENCE = 60.0
 """Seconds that a slow request is waited for."""
-REST = 60.0
+REST_S = 60.0
 """Seconds between two requests of a route that are looked into."""
 PROFILE_EVERY = 3600.0
 """Seconds between two profiles."""
@@ -92,7 +92,7 @@ class Observer:
                 self.service.arm()
                 return
             wanted = self._stacks or self._profiles
-            if not wanted or now < self._armed_until or now - self._looked_at.get(route, -REST) < REST:
+            if not wanted or now < self._armed_until or now - self._looked_at.get(route, -REST_S) < REST_S:
                 return
             self._armed_until = now + PATIENCE
             self._slow_after = seconds * FIRST_LOOK

@@ -48,14 +48,14 @@ class ProductionProfiler:
         self.monitor = None if directory is None else ServiceMonitor(directory, sla={route: self.sla})
         self.metrics_log: deque[dict[str, Any]] = deque(maxlen=MAX_LOGGED)
         self._on_violation = on_violation
-        self._ended: OrderedDict[Any, _Measured] = OrderedDict()
+        self._ended: OrderedDict[Any, _RequestTimer] = OrderedDict()
         self._minutes: OrderedDict[int, _Minute] = OrderedDict()
         self._lock = threading.Lock()
         _alive.add(self)
 
     def profile_request(self, request_id: Any) -> AbstractContextManager[Any]:
         """A context manager around the work for one request."""
-        return _Measured(self, request_id)
+        return _RequestTimer(self, request_id)
 
     def log_metrics(self, request_id: Any, user_facing_latency: float) -> dict[str, Any]:
         """Logs a request by what its user saw, in seconds; returns the entry."""
@@ -132,7 +132,7 @@ class ProductionProfiler:
                 self._minutes.popitem(last=False)
         return found
 
-    def _keep(self, measured: _Measured) -> None:
+    def _keep(self, measured: _RequestTimer) -> None:
         with self._lock:
             self._ended[_key(measured.request_id)] = measured
             if len(self._ended) > MAX_LOGGED:
@@ -147,7 +147,7 @@ class _Minute:
         self.violations = 0
 
 
-class _Measured:
+class _RequestTimer:
     """The work for one request: its time, and the processor time of its thread."""
 
     def __init__(self, profiler: ProductionProfiler, request_id: Any) -> None:
@@ -157,7 +157,7 @@ class _Measured:
         self.cpu_percent: float | None = None
         self.failed = False
 
-    def __enter__(self) -> _Measured:
+    def __enter__(self) -> _RequestTimer:
         self._thread = threading.get_ident()
         self._cpu = time.thread_time()
         self._start = time.perf_counter()

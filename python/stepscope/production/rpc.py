@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 from typing import TYPE_CHECKING, Any, Callable
 
-from .wrap import Watched, watched
+from .wrap import RequestMaker, watched
 
 if TYPE_CHECKING:
     from .counter import Counter
@@ -43,7 +43,7 @@ def _around(monitor: Counter, route: str, function: Callable[..., Any], streams:
         def stream(asked: Any, context: Any) -> Any:
             yield from function(asked, context)
 
-        return watched(stream, Watched(monitor.request, route))
+        return watched(stream, RequestMaker(monitor.request, route))
 
     @functools.wraps(function)
     def answer(asked: Any, context: Any) -> Any:

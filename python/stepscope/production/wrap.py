@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING, Any, Callable, TypeVar
 
 from .._decorate import wrap
-from .current import Resumed
+from .current import RequestScope
 
 if TYPE_CHECKING:
     from .._native import ServiceRequest
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
-class Watched:
+class RequestMaker:
     """How the requests of a function are made from its arguments."""
 
     def __init__(
@@ -52,7 +52,7 @@ def _asked(question: Callable[..., Any] | None, args: tuple[Any, ...], kwargs: d
         return None
 
 
-def watched(function: Function, make: Watched) -> Function:
+def watched(function: Function, make: RequestMaker) -> Function:
     """The function with a request around each call of it."""
     if inspect.iscoroutinefunction(function):
 
@@ -75,12 +75,12 @@ def watched(function: Function, make: Watched) -> Function:
     return functools.update_wrapper(wrapper, function)  # type: ignore[return-value]
 
 
-def _generator(function: Callable[..., Any], make: Watched) -> Callable[..., Any]:
+def _generator(function: Callable[..., Any], make: RequestMaker) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         request = make(args, kwargs).begin()
         failed = True
         try:
-            result = yield from wrap(function, lambda: Resumed(request))(*args, **kwargs)
+            result = yield from wrap(function, lambda: RequestScope(request))(*args, **kwargs)
             failed = False
             return result
         except GeneratorExit:
@@ -93,11 +93,11 @@ def _generator(function: Callable[..., Any], make: Watched) -> Callable[..., Any
     return run
 
 
-def _async_generator(function: Callable[..., Any], make: Watched) -> Callable[..., Any]:
+def _async_generator(function: Callable[..., Any], make: RequestMaker) -> Callable[..., Any]:
     async def run(*args: Any, **kwargs: Any) -> Any:
         request = make(args, kwargs).begin()
         failed = True
-        inner = wrap(function, lambda: Resumed(request))(*args, **kwargs)
+        inner = wrap(function, lambda: RequestScope(request))(*args, **kwargs)
         try:
             async for value in inner:
                 yield value

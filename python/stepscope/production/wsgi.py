@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Callable
 
 from .asgi import UNMATCHED
-from .current import Resumed
+from .current import RequestScope
 
 if TYPE_CHECKING:
     from .._native import ServiceRequest
@@ -38,7 +38,7 @@ class WSGIMiddleware:
             return start_response(line, *rest)
 
         try:
-            with Resumed(request):
+            with RequestScope(request):
                 body = self.app(environ, watched_start)
         except BaseException:
             request.set_route(self._name(environ, 500))

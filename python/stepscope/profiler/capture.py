@@ -6,7 +6,8 @@ import os
 import shutil
 import tempfile
 import weakref
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Callable
 
 from .._native import MAX_REGIONS, Monitor, Recording
 from .child_sampler import ChildSampler
@@ -14,6 +15,7 @@ from .region_stacks import ask_for_stacks, done_with_stacks
 from .sampler import StackSampler
 from .warn import warn_user
 from .xla_engine import XlaCollector
+from .xla_recording import XlaRecording
 
 
 class Capture:
@@ -26,7 +28,9 @@ class Capture:
         samples_hz: float,
         with_stacks: bool = False,
         with_children: bool = False,
-        collector: XlaCollector | None = None,
+        collectors: Sequence[XlaCollector] = (),
+        say: Callable[[str], None] = warn_user,
+        joined: Callable[[], None] | None = None,
     ) -> None:
         self.recording = Recording(monitor, journal)
         self._monitor = monitor
@@ -36,13 +40,17 @@ class Capture:
         self._with_children = with_children
         self._child_sampler: ChildSampler | None = None
         self._with_stacks = with_stacks
-        self._collector = collector
-        self.xplane: str | None = None
-        """What JAX or TensorFlow wrote."""
+        self._collectors = collectors
+        self.xla = XlaRecording(say, joined)
+        """What JAX and TensorFlow record."""
         self.torch_results: Any = None
         """The ``torch.autograd.profiler.profile`` of this stretch."""
         self.torch_profile: Any = None
         """The ``torch.profiler.profile`` that made it, which may have gone on to the next stretch."""
+        self.torch_marks_steps = False
+        """Whether PyTorch has marked the steps."""
+        self.entries: dict[str, str] = {}
+        """What its file says besides, as JSON texts by name."""
         self.saved_path: str | None = None
         """Where the trace was written first."""
         self.saved_state: tuple[int, int] | None = None
@@ -72,60 +80,35 @@ class Capture:
             self._child_sampler.start()
         if self._with_stacks:
             ask_for_stacks()
-        self._start_collector()
+        for collector in self._collectors:
+            self.expect(collector)
 
-    def step_begins(self, number: int) -> None:
-        """For JAX and TensorFlow, which are told of a step when it begins."""
-        if self._collector is not None:
-            self._collector.step_begins(number)
+    def expect(self, collector: XlaCollector) -> None:
+        """JAX's or TensorFlow's profiler records too, from the program's first use on."""
+        self.xla.expect(collector, self.temporary_path(f"xplane-{collector.name}"))
 
-    def _start_collector(self) -> None:
-        if self._collector is None:
-            return
-        try:
-            self._collector.start(self.temporary_path("xplane"), self._give_way)
-        except Exception as error:
-            warn_user(
-                f"recording without {self._collector.title}'s profiler, so operators and kernels are not recorded: "
-                f"{_first_line(error)}"
-            )
-            self._collector = None
+    @property
+    def marks_steps(self) -> bool:
+        """Whether the steps are marked, whoever did it."""
+        return self.torch_marks_steps or self.recording.steps > 0
 
-    def _stop_collector(self) -> bool:
-        """Whether there is something that was not there before."""
-        collector, self._collector = self._collector, None
-        if collector is None:
-            return False
-        try:
-            self.xplane = collector.stop()
-        except Exception as error:
-            warn_user(f"what {collector.title}'s profiler recorded is lost: {_first_line(error)}")
-        return self.xplane is not None
-
-    def _give_way(self) -> None:
-        """The program starts the same profiler itself."""
-        title = self._collector.title if self._collector is not None else ""
-        if self._stop_collector():
-            warn_user(
-                f"{title}'s own profiler was started while this one ran, and there can be one at a time: this one has "
-                "operators up to here, and regions, counters and samples to its end"
-            )
+    @property
+    def xplane(self) -> str | None:
+        """The file that JAX or TensorFlow wrote."""
+        return self.xla.profiles[0][0] if self.xla.profiles else None
 
     def stop(self) -> None:
         """Ends; what was recorded can be written from now on."""
         try:
             if self._with_stacks:
                 done_with_stacks()
-            if self._child_sampler is not None:
-                self._child_sampler.stop()
-            if self._sampler is not None:
-                self._sampler.stop()
+            self.stop_sampling()
         finally:
             try:
                 self.recording.stop()
             finally:
                 # Last: it takes a while to put its file together, which is no part of the recording.
-                self._stop_collector()
+                self.xla.stop()
         lost = self.recording.lost_regions
         if lost:
             warn_user(
@@ -133,9 +116,17 @@ class Capture:
                 "record fewer steps with a schedule, or use coarser regions"
             )
 
+    def stop_sampling(self) -> None:
+        """Ends the samples; the rest is recorded on."""
+        samplers = self._child_sampler, self._sampler
+        self._child_sampler = self._sampler = None
+        for sampler in samplers:
+            if sampler is not None:
+                sampler.stop()
+
     def forget_after_fork(self) -> None:
         """In a forked child: the recording is the parent's."""
-        self._collector = None
+        self.xla.forget_after_fork()
         self.recording.forget_after_fork()
         for sampler in (self._sampler, self._child_sampler):
             if sampler is not None:
@@ -158,11 +149,6 @@ class Capture:
             self._directory = tempfile.mkdtemp(prefix="stepscope-")
             weakref.finalize(self, _remove_directory, self._directory, os.getpid())
         return os.path.join(self._directory, name)
-
-
-def _first_line(error: Exception) -> str:
-    """What an error says, without the stack of C++ functions that some have below it."""
-    return (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
 
 
 def _remove_file(path: str, owner: int) -> None:

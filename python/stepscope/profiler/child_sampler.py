@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from .._native import ChildLooker, Recording
 from ..errors import StepscopeError
-from .sampler import MAX_HZ, FrameNames
+from .sampler import FrameNames
+
+#: A look from outside costs more than one from inside, and there may be many children.
+_MAX_HZ = 100.0
 
 
 class ChildSampler:
     """Puts samples of children into a recording between :meth:`start` and :meth:`stop`."""
 
     def __init__(self, recording: Recording, hz: float) -> None:
-        self._looker: ChildLooker | None = FrameNames().child_looker(recording, min(hz, MAX_HZ))
+        self._looker: ChildLooker | None = FrameNames().child_looker(recording, min(hz, _MAX_HZ))
 
     def start(self) -> None:
         """Begins to look; on a system that has no way to, nothing is seen."""

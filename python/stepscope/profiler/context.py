@@ -17,17 +17,19 @@ from .._samples import checked_samples
 from .._step_times import profiling_began, step_ended
 from ..errors import StepscopeError
 from . import forks, frameworks, torch_engine
+from .abandoned import StartPlace
 from .actions import ProfilerAction, Schedule, StepPlan, as_action, record_always
 from .activities import ProfilerActivity, chosen_activities, parse_activities, torch_activities
+from .bare_steps import BareSteps
 from .capture import Capture
-from .dropped import Start
+from .metadata import OURS
 from .recorder import MonitorChoice, Recorder, check_monitor
 from .results import Results
 from .torch_engine import check_newer_options
 from .torch_guard import TorchGuard
 from .transitions import Move, moves_between, records
 from .warn import warn_user
-from .xla_engine import COLLECTORS
+from .xla_engine import COLLECTORS, XlaCollector, wait_for_devices
 
 SAMPLES_HZ_WITH_STACK = 100.0
 """How often stacks are looked at if ``with_stack=True`` and PyTorch is not there to record them itself."""
@@ -37,12 +39,13 @@ class profile(Results):
     """Records what a program does, step by step.
 
     It takes the arguments of ``torch.profiler.profile`` and has its methods. If the program has imported PyTorch when
-    the profiler starts, PyTorch's own profiler records operators and kernels; regions, counters of the machine and
-    its GPUs, and Python samples are in the same trace. With JAX or TensorFlow, their profiler records operators,
-    kernels, regions and steps as an XPlane file: :func:`stepscope.tensorboard_trace_handler` and :meth:`export_xplane`
-    write it, :meth:`trace` opens it. Without any of them regions, steps, counters and samples are what is recorded.
+    the profiler starts, PyTorch's own profiler records operators and kernels, and so do those of JAX and TensorFlow
+    if the program uses them; regions, counters of the machine and its GPUs, and Python samples are in the same trace,
+    on the same clock. Where JAX or TensorFlow works and PyTorch does not, :func:`stepscope.tensorboard_trace_handler`
+    and :meth:`export_xplane` write its own XPlane file. Without any of them regions, steps, counters and samples are
+    what is recorded.
 
-    ``framework``: "torch", "jax", "tensorflow" or "none" instead of the one that the program has imported.
+    ``framework``: "torch", "jax", "tensorflow" or "none" instead of those that the program uses.
 
     ``monitor``: whether to watch the machine; also an interval in seconds, or a ``Monitor`` to share.
     ``samples``: looks at the Python stacks a second. Without PyTorch ``with_stack=True`` means 100, and that each
@@ -108,19 +111,22 @@ class profile(Results):
         self.custom_trace_id_callback = custom_trace_id_callback
         self._newer_torch_options = newer_torch_options
         self._samples = samples
-        self._metadata: dict[str, str] = {}
+        self._metadata: dict[str, str] = dict(OURS)
         self._recorder = Recorder(monitor, None if journal is None else os.fspath(journal), 0.0)
         self._inner: Any = None
         self._torch: Any = None
+        self._beside_xla = False
         self._without_results: Capture | None = None
         self._guard = TorchGuard(_weakly(self._give_way))
-        self.started_at: Start | None = None
+        self.started_at: StartPlace | None = None
         self._running = False
         self._in_child = False
         self._told_not_running = False
         self._step_start_ns = 0
         self._step_is_marked = False
         self._plan = StepPlan(self.schedule)
+        self.bare_steps: BareSteps | None = None
+        """Steps that were timed before anything was recorded."""
         self.step_num = 0
         self._action = self._plan(0)
 
@@ -155,16 +161,18 @@ class profile(Results):
             # `stepscope run` records already: it gives way, so that PyTorch's profiler is free.
             run.profile_starts(self)
         profiling_began()
-        self.started_at = Start()
+        self.started_at = StartPlace()
         self._choose_framework()
         hz = self._samples
         if hz is None:
             # Where a framework records, it records Python's calls too.
-            alone = self._inner is None and self._recorder.make_collector is None
+            alone = self._inner is None and not frameworks.xla_frameworks(self._framework)
             hz = SAMPLES_HZ_WITH_STACK if self.with_stack and alone else 0.0
         self._recorder.samples_hz = hz
         self._recorder.with_stacks = self.with_stack and self._inner is None
         self._running = True
+        if self.bare_steps is None and self._action is ProfilerAction.NONE:
+            self.bare_steps = BareSteps(self._torch, wait_for_devices)
         forks.watch(self)
         self._advance(ProfilerAction.NONE, self._action, lambda inner: inner.start())
         self._begin_step()
@@ -178,12 +186,13 @@ class profile(Results):
             self._warn_not_running()
             return
         self._recorder.samples(samples, self._step_start_ns, now_ns())
-        # PyTorch marks steps itself if it has a schedule.
-        if self._inner is None or not self.record_steps:
+        if not self._torch_marks_steps:
             self._mark_step()
         before = self._action
         self.step_num += 1
         self._action = self._plan(self.step_num)
+        if self.bare_steps is not None:
+            self.bare_steps.step_ended(before is ProfilerAction.NONE, self._action is ProfilerAction.NONE)
         self._advance(before, self._action, lambda inner: inner.step())
         self._begin_step()
 
@@ -194,7 +203,7 @@ class profile(Results):
     def _stop(self, leaving: bool) -> None:
         if not self._running:
             return
-        if self._inner is None and self.record_steps:
+        if self.record_steps and not self._torch_marks_steps:
             self._mark_step()
         self._running = False
         forks.unwatch(self)
@@ -216,6 +225,12 @@ class profile(Results):
         except Exception:
             # A warning may be an error, and there is nobody to raise it to.
             self._let_go_of_torch()
+
+    @property
+    def _torch_marks_steps(self) -> bool:
+        """PyTorch does if it has a schedule. Beside JAX it may turn out to do nothing else, so the steps are ours
+        there."""
+        return self._inner is not None and self.record_steps and not self._beside_xla
 
     def _begin_step(self) -> None:
         self._guarded(lambda: self._recorder.step_begins(self.step_num))
@@ -239,6 +254,8 @@ class profile(Results):
         if after not in (None, ProfilerAction.NONE):
             # Before PyTorch records, so that this is not part of the trace.
             self._guarded(self._recorder.prepare)
+        if after is ProfilerAction.WARMUP:
+            self._guarded(self._recorder.warm_up)
         try:
             drive(self._inner)
         except Exception as error:
@@ -255,6 +272,7 @@ class profile(Results):
             elif move is Move.START:
                 self._guarded(self._recorder.begin)
             elif move is Move.STOP:
+                self._guarded(self._tell_bare_steps)
                 self._guarded(self._recorder.end)
             else:
                 self.hand_over()
@@ -303,20 +321,32 @@ class profile(Results):
         warn_user(f"PyTorch's own profiler was started while this one ran, and there can be one at a time: {kept}")
 
     def _choose_framework(self) -> None:
-        name = frameworks.chosen(self._framework)
-        collector = COLLECTORS.get(name)
-        self._recorder.make_collector = None
-        if name == "torch" or (name == "none" and self._framework is None):
+        self._recorder.make_collectors = _weakly(self._collectors, [])
+        xla = frameworks.xla_frameworks(self._framework)
+        self._beside_xla = any(frameworks.in_use(name) for name, _ in xla)
+        torch_is_meant = self._framework == "torch" or (self._framework is None and not xla)
+        if torch_is_meant or (self._framework is None and torch_engine.torch_if_imported() is not None):
             self._choose_torch()
-            return
-        self._inner = None
-        if collector is not None:
-            options = {
-                "python_calls": self.with_stack,
-                "devices": self._asked is None or set(self._asked) != {ProfilerActivity.CPU},
-                "keeps_last_step": self.record_steps,
-            }
-            self._recorder.make_collector = lambda: collector(**options)
+        else:
+            self._inner = None
+
+    def _collectors(self) -> list[XlaCollector]:
+        """The profilers of JAX and TensorFlow for the next capture. One profiler at a time can see a device."""
+        devices = self._asked is None or set(self._asked) != {ProfilerActivity.CPU}
+        if self._inner is not None and torch_engine.uses_device(self._torch):
+            devices = False
+        found = []
+        for name, waits in frameworks.xla_frameworks(self._framework):
+            found.append(
+                COLLECTORS[name](
+                    python_calls=self.with_stack,
+                    devices=devices,
+                    keeps_last_step=self.record_steps,
+                    waits=waits,
+                )
+            )
+            devices = devices and not frameworks.in_use(name)
+        return found
 
     def _choose_torch(self) -> None:
         torch = torch_engine.torch_if_imported()
@@ -328,7 +358,7 @@ class profile(Results):
                     "the trace holds the host, and GPUs only as counters"
                 )
             return
-        torch_engine.end_dropped()
+        torch_engine.end_abandoned()
         taken = torch_engine.why_torch_is_taken(torch)
         if taken is not None:
             self._inner = None
@@ -340,6 +370,7 @@ class profile(Results):
         try:
             if self._inner is None:
                 self._inner = torch_engine.make_inner(torch, self, self._torch_options(torch))
+                self._inner.record_steps = self.record_steps and not self._beside_xla
                 self._torch = torch
                 for key, value in self._metadata.items():
                     self._inner.preset_metadata_json(key, value)
@@ -356,8 +387,10 @@ class profile(Results):
             "with_flops": self.with_flops,
             "with_modules": self.with_modules,
         }
-        if self._asked or self._use_cuda is not None:
-            chosen = self.activities
+        chosen = self.activities if self._asked or self._use_cuda is not None else None
+        if chosen is None and self._beside_xla and not torch_engine.uses_device(torch):
+            chosen = {ProfilerActivity.CPU}  # The device is the other's, and so is what its profiler sees of it.
+        if chosen is not None:
             if not torch_engine.can_record(torch, chosen):
                 # PyTorch would refuse; nothing to look at helps nobody.
                 warn_user(
@@ -382,22 +415,26 @@ class profile(Results):
         # Ending during a warm-up, PyTorch starts and stops once more; nothing of that is to be kept.
         if self.current_action in (ProfilerAction.NONE, ProfilerAction.WARMUP):
             return
-        torch_engine.send_regions_to_torch(self._torch)
+        if not self._beside_xla:
+            torch_engine.send_regions_to_torch(self._torch)
         self._guarded(self._recorder.begin)
 
     def torch_stopping(self) -> None:
         """PyTorch is about to end its recording, and to work out its results, which is not to be recorded."""
         torch_engine.keep_regions()
         self._warn_of_overlapping()
+        self._guarded(self._tell_bare_steps)
         self._without_results = self._recorder.open
         self._guarded(self._recorder.end)
 
     def torch_stopped(self, results: Any) -> None:
         """PyTorch has ended it and has results."""
         capture, self._without_results = self._without_results, None
-        if capture is not None:
-            capture.torch_results = results
-            capture.torch_profile = self._inner
+        if capture is None or (self._beside_xla and torch_engine.did_nothing(results)):
+            return
+        capture.torch_results = results
+        capture.torch_profile = self._inner
+        capture.torch_marks_steps = self._torch_marks_steps
 
     def hand_over(self) -> None:
         """A trace is complete: the handler gets it. If that fails, training goes on."""
@@ -414,6 +451,11 @@ class profile(Results):
         self._running = False
         self._inner = None
         self._recorder.forget()
+
+    def _tell_bare_steps(self) -> None:
+        if self.bare_steps is not None:
+            for key, value in self.bare_steps.metadata().items():
+                self.add_metadata_json(key, value)
 
     def _warn_of_overlapping(self) -> None:
         overlapping = take_overlapping()
@@ -459,13 +501,12 @@ class profile(Results):
         return getattr(inner, name)
 
 
-def _weakly(method: Callable[[], None]) -> Callable[[], None]:
+def _weakly(method: Callable[[], Any], otherwise: Any = None) -> Callable[[], Any]:
     """Calls a method of an object that it does not keep alive."""
     held = weakref.WeakMethod(method)
 
-    def call() -> None:
+    def call() -> Any:
         found = held()
-        if found is not None:
-            found()
+        return otherwise if found is None else found()
 
     return call

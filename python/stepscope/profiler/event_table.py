@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-_WIDTH = 12
-_GAP = "  "
+_COLUMN_WIDTH = 12
+_COLUMN_GAP = "  "
 _UNITS_US = {"s": 1e6, "ms": 1e3, "us": 1.0}
 _FLOP_UNITS = ("FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs")
 
@@ -57,7 +57,7 @@ def _fit_path(text: str, width: int) -> str:
 class _Column:
     """A column: its heading, its width and what stands in it."""
 
-    def __init__(self, heading: str, width: int = _WIDTH, left: bool = False) -> None:
+    def __init__(self, heading: str, width: int = _COLUMN_WIDTH, left: bool = False) -> None:
         self.heading = heading
         self.width = width
         self._align = "<" if left else ">"
@@ -113,13 +113,13 @@ def build_table(
         columns.append(_Column(f"Total {_FLOP_UNITS[flop_unit]}"))
 
     def line(values: Sequence[object]) -> str:
-        return "".join(column.cell(value) + _GAP for column, value in zip(columns, values))
+        return "".join(column.cell(value) + _COLUMN_GAP for column, value in zip(columns, values))
 
     def time(value_us: float) -> str:
         return format_time(value_us, time_unit)
 
-    length = sum(column.width + len(_GAP) for column in columns) - len(_GAP)
-    rule = "".join("-" * column.width + _GAP for column in columns)
+    length = sum(column.width + len(_COLUMN_GAP) for column in columns) - len(_COLUMN_GAP)
+    rule = "".join("-" * column.width + _COLUMN_GAP for column in columns)
     lines = []
     if header is not None:
         lines += ["=" * length, header]

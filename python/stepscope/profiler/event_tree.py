@@ -1,13 +1,10 @@
-"""From the file of a recording to events that know what they ran in, and where they were entered."""
+"""Events of a recording that know what they ran in, and where they were entered."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
+from .._native import Recording
 from .events import FunctionEvent
 from .region_stacks import BETWEEN_FRAMES
-from .warn import warn_user
 
 
 def nest(events: list[FunctionEvent]) -> None:
@@ -44,22 +41,12 @@ def without_doubles(events: list[FunctionEvent]) -> list[FunctionEvent]:
     return [event for event in events if event not in doubles] if doubles else events
 
 
-def events_of_trace(document: Mapping[str, Any]) -> list[FunctionEvent]:
-    """The regions and steps of a trace that was written by this package."""
+def events_of_recording(recording: Recording) -> list[FunctionEvent]:
+    """Its regions and steps."""
     found: list[FunctionEvent] = []
-    skipped = 0
-    for entry in document.get("traceEvents", ()):
-        if entry.get("ph") != "X" or entry.get("cat") in ("python_function", "Trace"):
-            continue
-        try:
-            start_us = float(entry["ts"])
-            event = FunctionEvent(len(found), entry["name"], entry["tid"], start_us, start_us + float(entry["dur"]))
-            stack = entry.get("args", {}).get("Call stack", "")
-            event.stack = [frame for frame in stack.split(BETWEEN_FRAMES) if frame]
-            found.append(event)
-        except (AttributeError, KeyError, TypeError, ValueError):
-            skipped += 1
-    if skipped:
-        warn_user(f"{skipped} entries of the trace could not be read")
+    for name, thread, start_us, dur_us, stack in recording.events():
+        event = FunctionEvent(len(found), name, thread, start_us, start_us + dur_us)
+        event.stack = [frame for frame in stack.split(BETWEEN_FRAMES) if frame]
+        found.append(event)
     nest(found)
     return without_doubles(found)

@@ -1,6 +1,6 @@
 """Events and their averages where PyTorch did not record: the same attributes, in microseconds, as PyTorch's own.
 
-Figures of a device are sums over the recorded work of devices. Without PyTorch none is recorded, so they are zero.
+Metrics of a device are sums over the recorded work of devices. Without PyTorch none is recorded, so they are zero.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any, Callable
 
 from ..errors import StepscopeError
 from .event_table import build_table, format_time
-from .sort_keys import DEVICE_FIGURES, DEVICE_WORDS, SORT_KEYS, resolve_sort_key
+from .sort_keys import DEVICE_METRICS, DEVICE_WORDS, SORT_KEYS, resolve_sort_key
 
 
 class Interval:
@@ -25,7 +25,7 @@ class Interval:
         return self.end - self.start
 
 
-class _Figures:
+class _EventMetrics:
     """What single events and averages share."""
 
     count: int
@@ -61,7 +61,7 @@ class _Figures:
 
 
 def _add_spellings() -> None:
-    """Gives every figure of a device its other names, and every time a formatted twin."""
+    """Gives every metric of a device its other names, and every time a formatted twin."""
 
     def reader(name: str) -> property:
         return property(lambda self: getattr(self, name))
@@ -70,18 +70,18 @@ def _add_spellings() -> None:
         return property(lambda self: format_time(getattr(self, name)))
 
     for name in ("cpu_time", "cpu_time_total", "self_cpu_time_total"):
-        setattr(_Figures, f"{name}_str", formatter(name))
+        setattr(_EventMetrics, f"{name}_str", formatter(name))
     for name in ("device_time", "device_time_total", "self_device_time_total"):
-        setattr(_Figures, f"{name}_str", formatter(name))
-    for figure in DEVICE_FIGURES:
+        setattr(_EventMetrics, f"{name}_str", formatter(name))
+    for metric in DEVICE_METRICS:
         for word in DEVICE_WORDS[1:]:
-            setattr(_Figures, figure.format(word), reader(figure.format("device")))
+            setattr(_EventMetrics, metric.format(word), reader(metric.format("device")))
 
 
 _add_spellings()
 
 
-class FunctionEvent(_Figures):
+class FunctionEvent(_EventMetrics):
     """One region, as it ran once."""
 
     def __init__(self, number: int, name: str, thread: int | str, start_us: float, end_us: float) -> None:
@@ -114,7 +114,7 @@ class FunctionEvent(_Figures):
         return f"<FunctionEvent id={self.id} name={self.name} cpu_time={format_time(self.cpu_time_total)}>"
 
 
-class FunctionEventAvg(_Figures):
+class FunctionEventAvg(_EventMetrics):
     """All calls of one name together."""
 
     def __init__(self, key: str | None = None) -> None:
@@ -146,9 +146,9 @@ class FunctionEventAvg(_Figures):
         average.is_user_annotation = row["kind"] == "annotation"
         return average
 
-    def add(self, other: _Figures) -> FunctionEventAvg:
+    def add(self, other: _EventMetrics) -> FunctionEventAvg:
         """Counts these calls in too."""
-        for name in _SUMS:
+        for name in _SUMMED_METRICS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         return self
 
@@ -161,7 +161,7 @@ class FunctionEventAvg(_Figures):
         )
 
 
-_SUMS = (
+_SUMMED_METRICS = (
     "count",
     "cpu_time_total",
     "self_cpu_time_total",

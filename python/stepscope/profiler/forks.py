@@ -4,37 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import os
-import weakref
-from typing import Protocol
 
+from .._forks import unwatch as unwatch
+from .._forks import watch as watch
 from .._native import forget_after_fork
 from . import region_stacks, sampler, torch_engine
 
 
-class Running(Protocol):
-    """What is switched off in a child."""
-
-    def turn_off_in_child(self) -> None:
-        """Forget everything that runs; do nothing from now on."""
-
-
-_running: weakref.WeakSet[Running] = weakref.WeakSet()
-
-
-def watch(profiler: Running) -> None:
-    """This one is running."""
-    _running.add(profiler)
-
-
-def unwatch(profiler: Running) -> None:
-    """It has ended."""
-    _running.discard(profiler)
-
-
 def _in_child() -> None:
-    for profiler in list(_running):
-        profiler.turn_off_in_child()
-    _running.clear()
+    # Whatever was running is switched off by now: that was registered first.
     sampler._own_threads.clear()
     torch_engine._in_use_by.clear()
     if torch_engine.was_used():

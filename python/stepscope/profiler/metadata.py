@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import json
-import os
+
+from .._ranks import process_place
 
 
 def environment_metadata() -> dict[str, str]:
-    """The place of this process among others, as launchers such as ``torchrun`` tell it in ``RANK`` and
-    ``WORLD_SIZE``, as JSON texts."""
-    try:
-        rank, world_size = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-    except (KeyError, ValueError):
-        return {}
-    return {"distributedInfo": json.dumps({"rank": rank, "world_size": world_size})}
+    """The place of this process among others, as JSON texts."""
+    place = process_place()
+    return {} if place is None else {"distributedInfo": json.dumps({"rank": place[0], "world_size": place[1]})}
+
+
+#: Says that :class:`stepscope.profile` made the file; what is told about it speaks of that then.
+OURS = {"stepscope_recorder": '"profile"'}
+
+
+def program_metadata(words: list[str]) -> dict[str, str]:
+    """The program that ``stepscope run`` ran, as one would type it, as a JSON text.
+
+    >>> program_metadata(["-m", "package.train"])
+    {'stepscope_program': '["-m", "package.train"]'}
+    """
+    return {"stepscope_program": json.dumps(words)}
 
 
 def lost_metadata(lost_regions: int) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Callable, Union
 
 from .._monitors import shared_monitor
@@ -26,8 +27,11 @@ class Recorder:
         """Whether regions note where they are entered."""
         self.with_children = False
         """Whether stacks of child processes are sampled too."""
-        self.make_collector: Callable[[], XlaCollector] | None = None
-        """What records operators and kernels beside us, where that is JAX or TensorFlow."""
+        self.make_collectors: Callable[[], list[XlaCollector]] = list
+        """What records operators and kernels of JAX and TensorFlow in the next capture."""
+        self.say: Callable[[str], None] = warn_user
+        self.xla_joined: Callable[[], None] | None = None
+        """Called when one of those begins to record."""
         self._monitor: Monitor | None = None
         self._watching = False
         self.open: Capture | None = None
@@ -49,19 +53,24 @@ class Recorder:
 
     def warm_up(self) -> None:
         """What is only done once is done before the first capture."""
-        if self.make_collector is not None:
-            try:
-                self.make_collector().warm_up()
-            except Exception:
-                return  # It fails again when it is needed, and is told then.
+        for collector in self.make_collectors():
+            # What fails here fails again when it is needed, and is told then.
+            with contextlib.suppress(Exception):
+                collector.warm_up()
 
     def begin(self) -> None:
         """Opens a capture. What the last one holds can be large, and is let go."""
         self.finished = None
         self.prepare()
-        collector = None if self.make_collector is None else self.make_collector()
         capture = Capture(
-            self._monitor, self._journal, self.samples_hz, self.with_stacks, self.with_children, collector
+            self._monitor,
+            self._journal,
+            self.samples_hz,
+            self.with_stacks,
+            self.with_children,
+            self.make_collectors(),
+            self.say,
+            self.xla_joined,
         )
         capture.start()
         self.open = capture
@@ -95,7 +104,7 @@ class Recorder:
     def step_begins(self, number: int) -> None:
         """A step begins; of use only to JAX and TensorFlow."""
         if self.open is not None:
-            self.open.step_begins(number)
+            self.open.xla.step_begins(number)
 
     def step(self, number: int, start_ns: int, end_ns: int) -> None:
         """A step took from here to there."""

@@ -7,14 +7,13 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from .._native import NativeTrace
 from .._writing import written_by
 from ..errors import StepscopeError
 from .capture import Capture
-from .event_tree import events_of_trace
+from .event_tree import events_of_recording
 from .events import EventList, FunctionEvent, FunctionEventAvg
 from .metadata import environment_metadata
-from .saving import NO_ROOM, check_target, readable_trace, save_capture, temporary_path
+from .saving import check_target, readable_trace, save_capture
 from .stacks import STACK_METRICS, write_folded_stacks
 from .torch_events import with_all_spellings
 from .torch_regions import with_regions
@@ -57,7 +56,7 @@ class Results:
             asked += [("by", "stack"), ("frames", str(group_by_stack_n))]
         elif group_by_input_shape:
             asked.append(("by", "shape"))
-        answer = json.loads(NativeTrace.open(self._trace_path()).ask("ops", asked))
+        answer = json.loads(capture.recording.trace().ask("ops", asked))
         rows = [*answer["ops"], *answer["annotations"], *answer["calls"]]
         return self._event_list((FunctionEventAvg.of_row(row) for row in rows), singles=self.events)
 
@@ -70,28 +69,20 @@ class Results:
             if own:
                 return with_all_spellings(with_regions(capture.torch_results, own, capture.recording.start_ns or 0))
             return with_all_spellings(capture.torch_results.function_events)
-        return self._event_list(self._recorded_events(capture), averages=self.key_averages)
+        return self._event_list(events_of_recording(capture.recording), averages=self.key_averages)
 
     def _own_regions(self, capture: Capture) -> list[FunctionEvent]:
         """The regions that are ours although PyTorch recorded: of other threads, and of tasks that take turns."""
         if not capture.recording.regions:
             return []
         # Steps without a schedule are ours too; in PyTorch's list there are none.
-        return [event for event in self._recorded_events(capture) if not event.name.startswith("ProfilerStep#")]
-
-    def _recorded_events(self, capture: Capture) -> list[FunctionEvent]:
-        path = temporary_path(capture, "events.json")
-        written_by("the trace", path, lambda: capture.recording.write(path, {}), NO_ROOM)
-        try:
-            with open(path, encoding="utf-8") as file:
-                document = json.load(file)
-        finally:
-            os.remove(path)
-        return events_of_trace(document)
+        events = events_of_recording(capture.recording)
+        return [event for event in events if not event.name.startswith("ProfilerStep#")]
 
     def export_chrome_trace(self, path: str | os.PathLike[str], **torch_options: Any) -> None:
         """Writes the trace as JSON that Perfetto, ``chrome://tracing``, TensorBoard and ``stepscope`` read; gzipped
-        if the name ends in ``.gz``. Counters of the machine and Python samples are in it beside what PyTorch saw.
+        if the name ends in ``.gz``. Counters of the machine and Python samples are in it beside what PyTorch, JAX and
+        TensorFlow saw, all on one clock.
         Options of newer versions of PyTorch are passed on to it."""
         save_capture(self._finished(), os.fspath(path), self._all_metadata(), torch_options)
 
@@ -139,12 +130,6 @@ class Results:
         """The recorded trace, to ask questions of. See :func:`stepscope.open`."""
         from ..trace import open as open_trace
 
-        xplane = self._finished().xplane
-        if xplane is not None:
-            try:
-                return open_trace(xplane)
-            except StepscopeError as error:
-                warn_user(f"regions, counters and samples are shown instead of operators: {error}")
         return open_trace(self._trace_path())
 
     def findings(self) -> Any:

@@ -99,7 +99,7 @@ class FrameNames:
         return self.roots, _OWN_FILES, _DECORATOR, _place(self.root), _place(self.launcher)
 
     def of_code(self, code: CodeType) -> str:
-        """The name of a function. The line is its first, so that neighbouring samples of it can be merged."""
+        """The name of a function. The line is its first, so that neighboring samples of it can be merged."""
         known = self._codes.get(id(code))
         if known is not None:
             return known[1]

@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Mapping
 from typing import Any, cast
 
+from .._native import XlaProfile
 from .._writing import whole_file, whole_path, written_by
 from ..errors import StepscopeError
 from .capture import Capture
@@ -45,7 +46,8 @@ def save_capture(
         check_target(path)
         if capture.torch_results is None:
             with whole_path(path) as partial:
-                capture.recording.write(partial, {**metadata, **lost_metadata(capture.recording.lost_regions)})
+                entries = {**metadata, **capture.entries, **lost_metadata(capture.recording.lost_regions)}
+                capture.recording.write(partial, entries, _profiles(capture))
         elif capture.saved_path is not None and not options:
             _copy_again(capture, path)
         else:
@@ -102,13 +104,24 @@ def _save_with_torch(capture: Capture, path: str, options: Mapping[str, Any]) ->
             )
     try:
         with whole_path(path) as partial:
-            capture.recording.splice(raw, partial)
+            capture.recording.splice(raw, partial, capture.entries, _profiles(capture))
     except (OSError, MemoryError):
         raise
     except Exception as error:
         _copy(raw, path)
         warn_user(f"the trace holds what PyTorch recorded, but no counters or samples: {error}")
     capture.forget_raw()
+
+
+def _profiles(capture: Capture) -> list[XlaProfile]:
+    """What JAX and TensorFlow recorded, as far as it can be read."""
+    found = []
+    for path, started_ns in capture.xla.profiles:
+        try:
+            found.append(XlaProfile(path, started_ns, capture.marks_steps))
+        except Exception as error:
+            warn_user(f"the trace is without what JAX or TensorFlow recorded: {error}")
+    return found
 
 
 _SECOND_WAY = "use_python_export"

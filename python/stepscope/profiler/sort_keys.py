@@ -1,4 +1,4 @@
-"""Names of figures to sort by. PyTorch renamed ``cuda_…`` to ``device_…``; both work here, in every version."""
+"""Names of metrics to sort by. PyTorch renamed ``cuda_…`` to ``device_…``; both work here, in every version."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from ..errors import StepscopeError
 
 DEVICE_WORDS = ("device", "cuda", "xpu", "mtia", "hpu", "privateuse1")
-"""What versions of PyTorch call a device in the names of figures. Exactly one device is profiled at a time."""
+"""What versions of PyTorch call a device in the names of metrics. Exactly one device is profiled at a time."""
 
-DEVICE_FIGURES = (
+DEVICE_METRICS = (
     "{}_time",
     "{}_time_total",
     "self_{}_time_total",
@@ -20,7 +20,7 @@ DEVICE_FIGURES = (
     "{}_time_total_str",
     "self_{}_time_total_str",
 )
-"""Figures of a device, less its word."""
+"""Metrics of a device, less its word."""
 
 SORT_KEYS = (
     "cpu_time",
@@ -29,10 +29,10 @@ SORT_KEYS = (
     "cpu_memory_usage",
     "self_cpu_memory_usage",
     *(
-        figure.format(word)
+        metric.format(word)
         for word in ("device", "cuda", "xpu")
-        for figure in DEVICE_FIGURES
-        if not figure.endswith("_str")
+        for metric in DEVICE_METRICS
+        if not metric.endswith("_str")
     ),
     "count",
     "flops",

@@ -22,7 +22,7 @@ STACK_METRICS = {
 _BLANKS = str.maketrans(" \t\r\n", "____")
 
 
-_SAMPLED = "samples of thread "
+_SAMPLED_PREFIX = "samples of thread "
 """How the first frame of a sampled stack begins: samples stand beside their thread."""
 
 
@@ -31,11 +31,11 @@ def write_folded_stacks(trace: str, path: str, whose: str, *, sampled: bool) -> 
     recorded counts once: by its samples if there are any and ``sampled`` says so."""
     answer = json.loads(NativeTrace.open(trace).ask("stacks", [("by", whose), ("top", "0")]))
     rows = answer["stacks"]
-    of_samples = [row for row in rows if row["stack"].startswith(_SAMPLED)]
+    of_samples = [row for row in rows if row["stack"].startswith(_SAMPLED_PREFIX)]
     if sampled and of_samples:
         rows = of_samples
     elif of_samples:
-        rows = [row for row in rows if not row["stack"].startswith(_SAMPLED)]
+        rows = [row for row in rows if not row["stack"].startswith(_SAMPLED_PREFIX)]
     lines = []
     for row in rows:
         time_us = row["value_ns"] // 1000

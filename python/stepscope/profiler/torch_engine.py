@@ -11,11 +11,11 @@ import sys
 import threading
 import weakref
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol
+from typing import Any, Callable, Protocol
 
 from .._native import set_torch_regions
+from .abandoned import StartPlace
 from .activities import ProfilerActivity
-from .dropped import Start
 from .suspends import may_suspend
 from .torch_guard import ours
 from .warn import warn_user
@@ -63,7 +63,7 @@ def why_torch_is_taken(torch: Any) -> str | None:
     """Why PyTorch's profiler cannot be started now, if it cannot."""
     owner = _owner()
     if owner is not None:
-        start: Start | None = getattr(owner, "started_at", None)
+        start: StartPlace | None = getattr(owner, "started_at", None)
         which = "another stepscope profiler" if start is None else f"the stepscope profiler started at {start}"
         return f"{which} uses PyTorch's until it is stopped"
     return _foreign(torch)
@@ -74,14 +74,14 @@ def _foreign(torch: Any) -> str | None:
     return "PyTorch's own profiler is running" if enabled is not None and enabled() else None
 
 
-def end_dropped() -> None:
+def end_abandoned() -> None:
     """Ends the profiler that drives PyTorch's if nothing in the program can end it any more."""
     if _owner() is None:
         return
     # One that is only held by a circle of references ends itself.
     gc.collect()
     owner = _owner()
-    start: Start | None = getattr(owner, "started_at", None)
+    start: StartPlace | None = getattr(owner, "started_at", None)
     if owner is None or start is None or start.thread != threading.get_ident() or not start.was_left_by_an_error():
         return
     warn_user(f"the profiler that was started at {start} was left running by an error; it is ended now")
@@ -94,7 +94,7 @@ def _owner() -> Any:
 
 
 _LOG_LEVEL = "KINETO_LOG_LEVEL"
-_NOTHING = "99"
+_SILENT_LEVEL = "99"
 _DEVICES = {ProfilerActivity.CUDA: "cuda", ProfilerActivity.XPU: "xpu", ProfilerActivity.MTIA: "mtia"}
 
 
@@ -106,11 +106,95 @@ def quiet_collector(torch: Any) -> Iterator[None]:
     if _LOG_LEVEL in os.environ or _has_device(torch):
         yield
         return
-    os.environ[_LOG_LEVEL] = _NOTHING
+    os.environ[_LOG_LEVEL] = _SILENT_LEVEL
     try:
         yield
     finally:
         os.environ.pop(_LOG_LEVEL, None)
+
+
+_NO_WARNINGS = 2
+
+
+def quiet_allocator(torch: Any) -> Callable[[], None] | None:
+    """Memory that was there before the recording is freed during it, and PyTorch warns of that on stderr, each second.
+    Until what this returns is called, errors alone are logged."""
+    try:
+        import ctypes
+
+        library = ctypes.CDLL(os.path.join(os.path.dirname(torch.__file__), "lib", "libc10.so"))
+        level = ctypes.c_int.in_dll(library, "FLAGS_caffe2_log_level")
+    except (ImportError, OSError, ValueError):
+        return None  # A build of PyTorch that logs otherwise.
+    before, level.value = level.value, max(level.value, _NO_WARNINGS)
+
+    def restore() -> None:
+        level.value = before
+
+    return restore
+
+
+class _WithoutCompiler(set[str]):
+    """The modules that PyTorch imports when they are first used, less the compiler in the thread that hides it."""
+
+    def __init__(self, names: set[str]) -> None:
+        super().__init__(names)
+        self._thread = threading.get_ident()
+
+    def __contains__(self, name: object) -> bool:
+        hidden = name == "_inductor" and threading.get_ident() == self._thread
+        return not hidden and super().__contains__(name)
+
+
+@contextlib.contextmanager
+def without_compiler(torch: Any) -> Iterator[None]:
+    """PyTorch's profiler reads a setting of the compiler, which imports 900 modules and takes seconds. A program that
+    has not imported it has not changed the setting either."""
+    names = getattr(torch, "_lazy_modules", None)
+    if "torch._inductor" in sys.modules or not isinstance(names, set) or isinstance(names, _WithoutCompiler):
+        yield
+        return
+    torch._lazy_modules = _WithoutCompiler(names)
+    try:
+        yield
+    finally:
+        torch._lazy_modules = names
+
+
+@contextlib.contextmanager
+def without_advice(torch: Any) -> Iterator[None]:
+    """Other versions say so of every cycle."""
+    module = torch.profiler.profiler
+    warn = getattr(module, "_warn_once", None)
+    if warn is None:
+        yield
+        return
+    module._warn_once = lambda *_: None
+    try:
+        yield
+    finally:
+        module._warn_once = warn
+
+
+_TEARDOWN = "TEARDOWN_CUPTI"
+
+
+@contextlib.contextmanager
+def leaving_the_device(torch: Any, inner: Any) -> Iterator[None]:
+    """PyTorch's profiler stays subscribed to the driver when it ends, and a program of many small kernels stays slower
+    by a third. Told to unsubscribe, it waits for the next call of the driver to do it, even when the process ends."""
+    cuda: Any = getattr(torch, "cuda", None)
+    in_use = cuda is not None and getattr(torch.version, "cuda", None) and cuda.is_initialized()
+    if not in_use or _TEARDOWN in os.environ or getattr(inner, "has_cudagraphs", False):
+        yield
+        return
+    os.environ[_TEARDOWN] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_TEARDOWN, None)
+        with contextlib.suppress(Exception):  # what has failed on the device, the program learns itself
+            cuda.synchronize()
 
 
 def can_record(torch: Any, activities: Iterable[ProfilerActivity]) -> bool:
@@ -124,6 +208,25 @@ def _has_device(torch: Any, names: Iterable[str] = tuple(_DEVICES.values())) -> 
         return any(getattr(torch, name).is_available() for name in names if hasattr(torch, name))
     except Exception:
         return True
+
+
+def uses_device(torch: Any) -> bool:
+    """Whether the program has PyTorch compute on a GPU."""
+    cuda: Any = getattr(torch, "cuda", None)
+    return cuda is not None and bool(cuda.is_initialized())
+
+
+def did_nothing(results: Any) -> bool:
+    """Whether PyTorch has recorded no operator and no range: it is imported, and others work. Where that cannot be
+    told, it has."""
+    try:
+        return not any(_is_work(event) for event in results.kineto_results.events())
+    except Exception:
+        return False
+
+
+def _is_work(event: Any) -> bool:
+    return not event.name().startswith(("ProfilerStep#", "[memory]"))
 
 
 def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any:
@@ -141,13 +244,14 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
             if taken is not None:
                 raise RuntimeError(taken)
             if not getattr(self, "acc_events", False):
-                # A cycle gets a new one, whatever stands here; but of an old one newer versions say, in a warning,
-                # that its events are cleared. Captures keep their own.
+                # A cycle gets a new one, whatever stands here; but of an old one some versions say, in a warning, that
+                # its events are cleared. Captures keep their own.
                 self.profiler = None
-            with quiet_collector(torch), ours():
+            with quiet_collector(torch), without_compiler(torch), without_advice(torch), ours():
                 super().prepare_trace()
 
         def start_trace(self) -> None:
+            self._loud_again = quiet_allocator(torch) if getattr(self, "profile_memory", False) else None
             with ours():
                 super().start_trace()
             owner = told()
@@ -158,7 +262,12 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
             owner = told()
             if owner is not None:
                 owner.torch_stopping()
-            super().stop_trace()
+            try:
+                with leaving_the_device(torch, self):
+                    super().stop_trace()
+            finally:
+                if self._loud_again is not None:
+                    self._loud_again()
             if owner is not None:
                 owner.torch_stopped(self.profiler)
 

@@ -1,4 +1,4 @@
-"""PyTorch's own events and averages, with the names of figures that any version of it has used.
+"""PyTorch's own events and averages, with the names of metrics that any version of it has used.
 
 Nothing is copied or computed again. The objects that PyTorch returns get a class of ours that is derived from theirs
 and adds the missing spellings, so ``isinstance`` and everything else stay as they were.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sort_keys import DEVICE_FIGURES, DEVICE_WORDS, SORT_KEYS, resolve_sort_key
+from .sort_keys import DEVICE_METRICS, DEVICE_WORDS, SORT_KEYS, resolve_sort_key
 
 _derived: dict[type, type] = {}
 
@@ -24,12 +24,12 @@ def _with_spellings(sample: Any) -> type:
     if known is not None:
         return known
     members: dict[str, Any] = {"__module__": base.__module__, "__qualname__": base.__qualname__}
-    for figure in DEVICE_FIGURES:
-        true_name = next((figure.format(word) for word in DEVICE_WORDS if _has(sample, figure.format(word))), None)
+    for metric in DEVICE_METRICS:
+        true_name = next((metric.format(word) for word in DEVICE_WORDS if _has(sample, metric.format(word))), None)
         if true_name is None:
             continue
         for word in DEVICE_WORDS:
-            name = figure.format(word)
+            name = metric.format(word)
             # Newer versions keep `cuda_…` as a property that warns; it is a plain alias here.
             if name != true_name and (word == "cuda" or not _has(sample, name)):
                 members[name] = property(_reader(true_name))

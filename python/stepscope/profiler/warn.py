@@ -10,7 +10,7 @@ from types import FrameType
 from ..errors import StepscopeWarning
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_TORCH = os.sep + "torch" + os.sep
+_TORCH_FOLDER = os.sep + "torch" + os.sep
 
 
 def user_frame() -> FrameType | None:
@@ -32,4 +32,4 @@ def warn_user(message: str) -> None:
 
 
 def _is_inside(filename: str) -> bool:
-    return filename.startswith(_OWN) or _TORCH in filename
+    return filename.startswith(_OWN) or _TORCH_FOLDER in filename

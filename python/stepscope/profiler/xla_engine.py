@@ -1,4 +1,5 @@
-"""Drives the profilers of JAX and TensorFlow. They write XPlane files; our regions and steps are in them too."""
+"""Drives the profilers of JAX and TensorFlow. They write XPlane files; our regions and steps are in them too, marked as
+ours, so that a trace that has them from us takes the rest of such a file."""
 
 from __future__ import annotations
 
@@ -8,17 +9,21 @@ import os
 import shutil
 import sys
 import tempfile
+import threading
 from collections.abc import Sequence
 from typing import Any, Callable
 
-from .._native import set_torch_regions
+from .._native import now_ns, set_torch_regions
 from ..errors import StepscopeError
-from .frameworks import if_imported, imported
+from .frameworks import if_imported, imported, in_use
 from .suspends import may_suspend
 from .xla_guard import XlaGuard, ours
 
 STEP_NAME = "train"
 """What XProf and TensorBoard expect a step to be called."""
+
+THREAD_NAME = "stepscope thread"
+"""A mark that says which thread it is on."""
 
 _warm: set[str] = set()
 
@@ -26,11 +31,22 @@ _warm: set[str] = set()
 class XlaCollector:
     """The profiler of one framework, from one start to one stop."""
 
+    name = ""
     title = ""
     #: Functions through which a program starts this profiler itself.
     starters: Sequence[tuple[str, str]] = ()
 
-    def __init__(self, *, python_calls: bool = False, devices: bool = True, keeps_last_step: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        python_calls: bool = False,
+        devices: bool = True,
+        keeps_last_step: bool = False,
+        waits: bool = False,
+    ) -> None:
+        self.waits = waits
+        """Whether it must not start before the program uses the framework."""
+        self.started_ns = 0
         self.python_calls = python_calls
         self.devices = devices
         self.keeps_last_step = keeps_last_step
@@ -38,11 +54,12 @@ class XlaCollector:
         self._folder = ""
         self._guard: XlaGuard | None = None
         self._step: Any = None
+        self._marked: set[int] = set()
         self._process = os.getpid()
 
     def warm_up(self) -> None:
         """Starts and stops once, so that what is only done for the first time is not part of a recording."""
-        if self.title in _warm:
+        if self.title in _warm or (self.waits and not in_use(self.name)):
             return
         _warm.add(self.title)
         folder = tempfile.mkdtemp(prefix="stepscope-")
@@ -56,6 +73,7 @@ class XlaCollector:
     def start(self, folder: str, give_way: Callable[[], None]) -> None:
         """Begins; ``give_way`` is called if the program starts the same profiler meanwhile."""
         _warm.add(self.title)
+        self.started_ns = now_ns()
         with ours():
             self._begin(folder)
         self._folder = folder
@@ -63,8 +81,17 @@ class XlaCollector:
         self._guard.install()
         set_torch_regions(self._region, True)
 
+    def mark_thread(self) -> None:
+        """Put the system's number of this thread into the file, which numbers threads otherwise."""
+        thread = threading.get_native_id()
+        if thread not in self._marked:
+            self._marked.add(thread)
+            with self._annotation(THREAD_NAME, None, stepscope_thread=thread):
+                pass
+
     def step_begins(self, number: int) -> None:
         """The step before has ended, and this one begins."""
+        self.mark_thread()
         self._step_ends()
         step = self._annotation(STEP_NAME, number)
         step.__enter__()
@@ -77,11 +104,11 @@ class XlaCollector:
         set_torch_regions(None)
         if self._guard is not None:
             self._guard.remove()
+        self.mark_thread()
         if self.keeps_last_step:
             self._step_ends()
         # What was launched may still run. What it took belongs to the steps that were recorded.
-        with contextlib.suppress(Exception):
-            self._wait()
+        self.wait()
         try:
             with ours():
                 self._end()
@@ -96,6 +123,7 @@ class XlaCollector:
             step.__exit__(None, None, None)
 
     def _region(self, name: str) -> Any:
+        self.mark_thread()
         # Tasks that take turns would cut each other: those regions are only ours.
         return None if may_suspend(sys._getframe(1)) else self._annotation(name, None)
 
@@ -108,13 +136,19 @@ class XlaCollector:
     def _wait(self) -> None:
         raise NotImplementedError
 
-    def _annotation(self, name: str, step: int | None) -> Any:
+    def _annotation(self, name: str, step: int | None, **more: int) -> Any:
         raise NotImplementedError
+
+    def wait(self) -> None:
+        """Until devices have done what was launched, as far as that can be known."""
+        with contextlib.suppress(Exception):
+            self._wait()
 
 
 class JaxCollector(XlaCollector):
     """``jax.profiler``."""
 
+    name = "jax"
     title = "JAX"
     starters = (("jax.profiler", "start_trace"), ("jax._src.profiler", "start_trace"))
 
@@ -146,15 +180,16 @@ class JaxCollector(XlaCollector):
         # JAX cannot wait for a device; what is computed for the next step is alive, though.
         self._jax.block_until_ready(self._jax.live_arrays())
 
-    def _annotation(self, name: str, step: int | None) -> Any:
+    def _annotation(self, name: str, step: int | None, **more: int) -> Any:
         if step is None:
-            return self._profiler.TraceAnnotation(name)
-        return self._profiler.StepTraceAnnotation(name, step_num=step)
+            return self._profiler.TraceAnnotation(name, stepscope=1, **more)
+        return self._profiler.StepTraceAnnotation(name, step_num=step, stepscope=1)
 
 
 class TensorFlowCollector(XlaCollector):
     """``tf.profiler.experimental``."""
 
+    name = "tensorflow"
     title = "TensorFlow"
     starters = (
         ("tensorflow._api.v2.profiler.experimental", "start"),
@@ -180,13 +215,21 @@ class TensorFlowCollector(XlaCollector):
     def _wait(self) -> None:
         self._tensorflow.test.experimental.sync_devices()
 
-    def _annotation(self, name: str, step: int | None) -> Any:
+    def _annotation(self, name: str, step: int | None, **more: int) -> Any:
         if step is None:
-            return self._profiler.Trace(name)
-        return self._profiler.Trace(name, step_num=step, _r=1)
+            return self._profiler.Trace(name, stepscope=1, **more)
+        return self._profiler.Trace(name, step_num=step, _r=1, stepscope=1)
 
 
 COLLECTORS: dict[str, type[XlaCollector]] = {"jax": JaxCollector, "tensorflow": TensorFlowCollector}
+
+
+def wait_for_devices() -> bool:
+    """Until the devices of JAX and TensorFlow have done what was launched; False if the program uses neither."""
+    used = [collector for name, collector in COLLECTORS.items() if in_use(name)]
+    for collector in used:
+        collector().wait()
+    return bool(used)
 
 
 def _newest(folder: str, title: str) -> str:

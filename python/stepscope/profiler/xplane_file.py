@@ -11,13 +11,14 @@ from .._writing import whole_path, written_by
 from ..errors import StepscopeError
 from .capture import Capture
 
-_MOST = 1000
+_MAX_FOLDERS = 1000
 
 
 def holds_xplane(profiler: Any) -> bool:
-    """Whether what this profiler recorded last is a file of JAX or TensorFlow. Any other profiler has none."""
-    finished = getattr(getattr(profiler, "_recorder", None), "finished", None)
-    return getattr(finished, "xplane", None) is not None
+    """Whether what this profiler recorded last is a file of JAX or TensorFlow, and nothing of PyTorch. Any other
+    profiler has none."""
+    finished: Any = getattr(getattr(profiler, "_recorder", None), "finished", None)
+    return getattr(finished, "xplane", None) is not None and finished.torch_results is None
 
 
 def save_xplane(path: str, folder: str, worker: str | None = None) -> str:
@@ -61,7 +62,7 @@ def export(capture: Capture, folder: str, worker: str | None = None) -> str:
 def _reserved(place: str, name: str) -> str:
     """A new name in this folder: processes of one machine write at the same time."""
     stem, ending = name[: -len(".xplane.pb")], ".xplane.pb"
-    for number in range(1, _MOST):
+    for number in range(1, _MAX_FOLDERS):
         path = os.path.join(place, name if number == 1 else f"{stem}_{number}{ending}")
         try:
             os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))

@@ -22,7 +22,6 @@ STEPSCOPE_RUN = [sys.executable, "-c", "import sys; from stepscope._run import m
 _NOT_OWN = re.compile(
     r"stepscope: "
     r"|(USDT|INFO|WARNING|ERROR):\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \d+:\d+ "
-    r"|\[W\S+ \S+ \S+\] Memory block of unknown size was allocated before the profiling started"
 )
 
 
@@ -33,11 +32,18 @@ class Finished:
     code: int
     out: str
     err: str
+    screen: str = ""
+    """What follows the line that names the trace."""
 
     @property
     def own_err(self) -> str:
         """What the script itself wrote to stderr, without the log of PyTorch's collector."""
         return "".join(line for line in self.err.splitlines(True) if not _NOT_OWN.match(line))
+
+    @property
+    def err_of_program(self) -> str:
+        """What is on stderr besides what stepscope says."""
+        return "".join(line for line in self.err.splitlines(True) if not line.startswith("stepscope: "))
 
     @property
     def notes(self) -> list[str]:
@@ -51,7 +57,17 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": PACKAGE_PARENT, "PYTHONDONTWRITEBYTEC
 def _run(command: list[str], folder: Path) -> Finished:
     environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(folder / "sites"), PACKAGE_PARENT])}
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
-    return Finished(done.returncode, done.stdout, done.stderr)
+    return Finished(done.returncode, done.stdout, *without_screen(done.stderr))
+
+
+def without_screen(err: str) -> tuple[str, str]:
+    """What was said, and the first screen about the trace, which follows the line that names it."""
+    lines = err.splitlines(True)
+    named = [
+        at for at, line in enumerate(lines, 1) if line.startswith("stepscope: ") and "(open: stepscope view" in line
+    ]
+    end = named[-1] if named else len(lines)
+    return "".join(lines[:end]), "".join(lines[end:])
 
 
 @pytest.fixture
@@ -69,6 +85,12 @@ def stepscope_run(tmp_path) -> Callable[..., Finished]:
 @pytest.fixture(scope="module")
 def _said_by_python() -> dict[Any, Finished]:
     return {}
+
+
+@pytest.fixture
+def window_opens_early(script) -> None:
+    """The first iterations that could be recorded are."""
+    script((Path(__file__).parent / "early_window/sitecustomize.py").read_text(), "sites/sitecustomize.py")
 
 
 @pytest.fixture

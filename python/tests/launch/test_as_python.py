@@ -11,6 +11,8 @@ from textwrap import dedent
 
 import pytest
 
+from .conftest import without_screen
+
 SCRIPTS = {
     "arguments and module": """\
         import sys
@@ -322,7 +324,8 @@ def test_ctrl_c_ends_by_the_signal_with_the_scripts_traceback(tmp_path, script, 
         time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
-        own = [line for line in err.splitlines() if not line.startswith("stepscope: ")]
+        said, _ = without_screen(err)
+        own = [line for line in said.splitlines() if not line.startswith("stepscope: ")]
         results.append((process.returncode, out, own))
     assert results[1] == results[0]
     assert results[0][0] == -signal.SIGINT

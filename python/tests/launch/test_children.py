@@ -77,9 +77,6 @@ def squares(path: Path) -> int:
     return sum(row["calls"] for row in rows)
 
 
-# Alone on the machine: Python 3.11 has one flag for all threads while a profile function is set, and a child that is
-# forked at that moment keeps it.
-@pytest.mark.clock
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("way", SQUARES)
 def test_children_are_recorded(way, mode, tmp_path, script, as_python, stepscope_run):
@@ -253,3 +250,29 @@ def test_workers_of_a_data_loader(tmp_path, script, stepscope_run):
     assert (got.out, got.code) == ("780.0\n", 0)
     rows = stepscope.open(tmp_path / "script.py.prof").functions()
     assert sum(row["calls"] for row in rows if row["name"] == "__getitem__" and row["line"] == 5) == 40
+
+
+@pytest.mark.parametrize("mode", ["--functions", "--calls"])
+def test_threads_that_start_at_once_all_run(mode, script, stepscope_run):
+    """Python 3.11 refuses a thread while another is being armed, and a hook that runs Python there makes that long."""
+    program = """\
+        import sys, threading
+
+        sys.setswitchinterval(1e-6)
+        ran = []
+
+        def start_many():
+            for number in range(200):
+                thread = threading.Thread(target=ran.append, args=(number,))
+                thread.start()
+                thread.join()
+
+        threads = [threading.Thread(target=start_many) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(len(ran))
+        """
+    got = stepscope_run(mode, "-q", script(dedent(program)))
+    assert (got.out, got.err) == ("800\n", "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import doctest
 import importlib
 import pkgutil
-import sys
 
 import pytest
 
@@ -24,10 +23,9 @@ def modules() -> list[str]:
 
 
 @pytest.mark.parametrize("name", modules())
+@pytest.mark.usefixtures("without_frameworks")
 def test_examples(name, example, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    # The examples are those of a program without PyTorch.
-    monkeypatch.delitem(sys.modules, "torch", raising=False)
     module = importlib.import_module(name)
     result = doctest.testmod(module, extraglobs={"EXAMPLE": str(example)}, optionflags=doctest.ELLIPSIS)
     assert result.failed == 0

@@ -44,10 +44,9 @@ class Work:
 
 
 @pytest.fixture(params=[pytest.param("with PyTorch", marks=pytest.mark.frameworks), "without PyTorch"])
-def work(request, monkeypatch):
+def work(request):
     if request.param == "without PyTorch":
-        if "torch" in sys.modules:
-            monkeypatch.delitem(sys.modules, "torch")
+        request.getfixturevalue("without_frameworks")
         return Work(None)
     return Work(pytest.importorskip("torch", reason="PyTorch is not installed"))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pathlib
 import re
 import shutil
-import sys
 
 import pytest
 
@@ -57,12 +56,12 @@ def ways():
 
 @pytest.mark.parametrize(("line", "code", "with_torch"), list(ways()))
 @pytest.mark.filterwarnings("ignore")
-def test_a_block_runs(line, code, with_torch, tmp_path, monkeypatch, example, capsys):
+def test_a_block_runs(line, code, with_torch, tmp_path, monkeypatch, example, capsys, request):
     if with_torch:
         torch = pytest.importorskip("torch", reason="PyTorch is not installed")
     else:
         torch = None
-        monkeypatch.delitem(sys.modules, "torch", raising=False)
+        request.getfixturevalue("without_frameworks")
     if "to_pandas" in code:
         pytest.importorskip("pandas", reason="pandas is not installed")
     monkeypatch.chdir(tmp_path)

@@ -70,7 +70,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch) -> Callable[..., tuple[Performance
     ) -> tuple[PerformanceProfiler, ScriptedMonitor]:
         monitor = ScriptedMonitor(script)
         # On a busy machine even a scripted sample may take long; that must not keep the next from being taken.
-        monkeypatch.setattr("stepscope.performance.watch.EDGE_SHARE", edge_share)
+        monkeypatch.setattr("stepscope.performance.monitor_session.EDGE_SHARE", edge_share)
         monkeypatch.setattr("stepscope._monitors.Monitor", lambda *args, **kwargs: monitor)
         return PerformanceProfiler(**options), monitor
 

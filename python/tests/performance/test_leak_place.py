@@ -12,7 +12,7 @@ from typing import Any, Callable
 import pytest
 
 from stepscope import PerformanceProfiler
-from stepscope.performance.leak_place import EITHER, INSIDE, OUTSIDE, Held, place_of
+from stepscope.performance.leak_place import EITHER, INSIDE, OUTSIDE, MemorySeries, place_of
 from stepscope.performance.leaks import LEAK, NO_LEAK
 
 MB = 1_048_576
@@ -176,7 +176,7 @@ def test_objects_are_told_apart_too() -> None:
     assert found["clean"].verdict == NO_LEAK and found["clean"].outside == pytest.approx(3001, rel=0.05)
 
 
-def held(inside: Callable[[int], float], outside: Callable[[int], float], count: int = 40) -> Held:
+def held(inside: Callable[[int], float], outside: Callable[[int], float], count: int = 40) -> MemorySeries:
     """What would be held if so much grew in each occurrence and after it."""
     now = 500.0
     levels, grown = [], []
@@ -185,7 +185,7 @@ def held(inside: Callable[[int], float], outside: Callable[[int], float], count:
         now += grown[-1]
         levels.append(now)
         now += outside(at)
-    return Held(levels, grown, grown)
+    return MemorySeries(levels, grown, grown)
 
 
 def test_places_of_scripted_growth() -> None:

@@ -11,7 +11,7 @@ import pytest
 from stepscope import PerformanceProfiler, StepscopeError, StepscopeWarning
 from stepscope.performance import is_unknown
 from stepscope.performance.carbon import stated_intensity
-from stepscope.performance.watch import EDGE_SHARE
+from stepscope.performance.monitor_session import EDGE_SHARE
 
 GIB = 1 << 30
 
@@ -72,7 +72,9 @@ def test_the_machine_now(monkeypatch: pytest.MonkeyPatch) -> None:
             time.sleep(0.02)
         # The samples are there: it does not wait for another.
         with monkeypatch.context() as patched:
-            patched.setattr("stepscope.performance.watch.time.sleep", lambda _seconds: pytest.fail("it waited"))
+            patched.setattr(
+                "stepscope.performance.monitor_session.time.sleep", lambda _seconds: pytest.fail("it waited")
+            )
             inside = profiler.get_current_system_stats()
     assert not is_unknown(inside.cpu_percent)
 
@@ -171,7 +173,7 @@ def _ends(monitor: Any) -> bool:
 
 
 def test_one_monitor_that_runs_only_while_it_is_needed(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 0.05)
+    monkeypatch.setattr("stepscope.performance.monitor_session.LINGER_S", 0.05)
     profiler, monitor = scripted(_gpu)
     with profiler.profile("outer"):
         with profiler.profile("inner"):
@@ -198,13 +200,13 @@ def test_profilers_that_want_the_same_share_one_sampler() -> None:
 
 
 def test_regions_in_a_row_share_one_start(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 0.0)
+    monkeypatch.setattr("stepscope.performance.monitor_session.LINGER_S", 0.0)
     profiler, monitor = scripted(_gpu)
     with profiler.profile("step"):
         pass
     assert _ends(monitor) and monitor.started == 1
     # So long that no pause of a busy machine is as long; the thread that waits for it ends with the program.
-    monkeypatch.setattr("stepscope.performance.watch.LINGER_S", 600.0)
+    monkeypatch.setattr("stepscope.performance.monitor_session.LINGER_S", 600.0)
     for _ in range(50):
         with profiler.profile("step"):
             pass
@@ -246,7 +248,7 @@ def test_a_monitor_that_fails_does_not_stop_the_program(monkeypatch: pytest.Monk
 
 
 def test_what_the_probes_take_is_nobodys_time(scripted: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stepscope.performance.watch.EDGE_NS", 0)
+    monkeypatch.setattr("stepscope.performance.monitor_session.EDGE_NS", 0)
 
     def slow(sample: int) -> dict[str, float]:
         time.sleep(0.1)

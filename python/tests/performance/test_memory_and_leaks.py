@@ -7,6 +7,7 @@ import mmap
 import random
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ import pytest
 from stepscope import PerformanceProfiler
 from stepscope.performance import is_unknown
 from stepscope.performance.leaks import LEAK, NO_LEAK, TOO_FEW, judge
+from stepscope.performance.memory import peak_of
 
 MB = 1_048_576
 
@@ -88,6 +90,12 @@ def test_a_region_below_an_earlier_peak_has_its_own() -> None:
     small = profiler.get_metrics().memory
     assert not small.peak_is_high_water_mark
     assert small.peak_ram_mb < profiler.get_metrics("large").memory.peak_ram_mb - 50
+
+
+def test_what_was_read_before_a_region_is_not_its_peak() -> None:
+    resources = SimpleNamespace(rss_peak=10, peak_is_high_water_mark=False)
+    assert peak_of(resources, SimpleNamespace(samples=0, high=99.0)) == (10, 0)
+    assert peak_of(resources, SimpleNamespace(samples=2, high=99.0)) == (99, 2)
 
 
 def test_current_memory_is_near_what_the_system_says() -> None:

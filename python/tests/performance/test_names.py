@@ -6,7 +6,7 @@ import tracemalloc
 import uuid
 
 from stepscope import PerformanceProfiler
-from stepscope.performance.registry import MAX_NAMES, MAX_PATTERNS, REST
+from stepscope.performance.registry import MAX_NAMES, MAX_PATTERNS, OTHER_NAMES
 
 
 def test_requests_become_one_name_and_none_is_lost(plain: PerformanceProfiler) -> None:
@@ -57,7 +57,7 @@ def test_names_without_numbers_are_bounded_too(plain: PerformanceProfiler) -> No
                 with plain.profile("name " + first + second + third):
                     pass
     assert len(plain.get_timing_breakdown()) <= MAX_NAMES + MAX_PATTERNS + 1
-    assert plain.get_metrics(REST).count == 16 * 16 * 12 - MAX_NAMES - MAX_PATTERNS
+    assert plain.get_metrics(OTHER_NAMES).count == 16 * 16 * 12 - MAX_NAMES - MAX_PATTERNS
     assert sum(plain.get_metrics(name).count for name in plain.get_timing_breakdown()) == 16 * 16 * 12
 
 

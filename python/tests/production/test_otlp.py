@@ -26,7 +26,7 @@ from opentelemetry.proto.trace.v1 import trace_pb2
 
 TRACE = "0af7651916cd43dd8448eb211c80319c"
 CALLER = f"00-{TRACE}-b7ad6b7169203331-01"
-CERTIFICATES = pathlib.Path(__file__).resolve().parents[3] / "crates/export/tests/certificates"
+CERTIFICATES = pathlib.Path(__file__).resolve().parents[3] / "crates/metrics/tests/certificates"
 
 
 class Collector:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import SimpleNamespace
 
 import pytest
@@ -16,8 +15,8 @@ pytestmark = pytest.mark.either
 CPU, CUDA = ProfilerActivity.CPU, ProfilerActivity.CUDA
 
 
-def test_without_torch_only_the_host_is_supported(monkeypatch):
-    monkeypatch.delitem(sys.modules, "torch", raising=False)
+@pytest.mark.usefixtures("without_frameworks")
+def test_without_torch_only_the_host_is_supported():
     assert supported_activities() == {CPU}
     assert chosen_activities(None, None) == {CPU}
 

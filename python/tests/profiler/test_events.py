@@ -7,8 +7,9 @@ import re
 import pytest
 
 from stepscope import StepscopeError
+from stepscope._native import Recording
 from stepscope.profiler.event_table import format_bytes, format_share, format_time
-from stepscope.profiler.event_tree import events_of_trace, nest
+from stepscope.profiler.event_tree import events_of_recording, nest
 from stepscope.profiler.events import EventList, FunctionEvent, FunctionEventAvg
 from stepscope.profiler.sort_keys import SORT_KEYS, resolve_sort_key
 
@@ -140,15 +141,12 @@ def test_events_that_only_overlap_have_no_parent():
     assert first.self_cpu_time_total == 10.0
 
 
-def test_events_of_a_trace_leave_python_frames_out():
-    document = {
-        "traceEvents": [
-            {"ph": "X", "cat": "user_annotation", "name": "a", "tid": 1, "ts": 5, "dur": 2},
-            {"ph": "X", "cat": "python_function", "name": "f", "tid": 1, "ts": 5, "dur": 2},
-            {"ph": "C", "name": "host.cpu_percent", "ts": 5, "args": {"value": 1}},
-        ]
-    }
-    assert [(e.name, e.cpu_time_total) for e in events_of_trace(document)] == [("a", 2.0)]
+def test_events_of_a_recording_leave_python_frames_out():
+    recording = Recording()
+    recording.slice("a", 5000, 7000)
+    recording.slice("f", 5000, 7000, "python_function")
+    recording.counter("host.cpu_percent", 5000, 1.0)
+    assert [(event.name, event.cpu_time_total) for event in events_of_recording(recording)] == [("a", 2.0)]
 
 
 def test_units():

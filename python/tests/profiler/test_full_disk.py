@@ -202,10 +202,6 @@ def test_questions_in_a_full_temporary_folder(torch, tmp_path):
         prof = recorded()
         full()
         refused(prof.summary)
-        if not uses_torch:
-            refused(prof.key_averages)
-            refused(prof.events)
-        free()
         print(len(prof.key_averages()) >= 2001, len(prof.events()) >= 2001)
         """,
         tmp_path,

@@ -322,6 +322,7 @@ def test_metadata_is_in_the_file(tmp_path, read_trace, monkeypatch):
     assert document["text"] == 'he said "so"'
     assert document["list"] == [1, 2]
     assert document["distributedInfo"] == {"rank": 3, "world_size": 8}
+    assert document["stepscope_recorder"] == "profile"
     with pytest.raises(StepscopeError, match="not JSON"):
         prof.add_metadata_json("broken", "{")
 

@@ -118,7 +118,7 @@ def test_temporary_files_go_with_the_profiler():
         with profile(monitor=False) as prof:
             with record_function("work"):
                 pass
-        assert len(prof.key_averages()) == 1
+        assert prof.summary()
         assert glob.glob(os.path.join(sys.argv[1], "stepscope-*"))
         del prof
     """

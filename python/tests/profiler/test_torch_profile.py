@@ -388,6 +388,7 @@ def test_metadata(tmp_path, read_trace):
     prof.export_chrome_trace(tmp_path / "t.json")
     document = read_trace(tmp_path / "t.json")
     assert (document["preset"], document["text"], document["list"]) == ({"a": 1}, "words", [1, 2])
+    assert document["stepscope_recorder"] == "profile"
 
 
 def test_attributes_of_torchs_profiler_are_reachable():

@@ -255,6 +255,7 @@ SETTINGS = """
 off = ["{rule}"]
 [findings.thresholds]
 severity.high = 0.9
+severity.medium = 0.01
 severity.low = 0.0
 """
 

@@ -194,33 +194,41 @@ print("done", float(x[0, 0]) != 0)
 """
 
 
-def test_run_is_as_before_and_with_trace_has_operators(tmp_path):
+def recorded_by_run(tmp_path, *options):
     (tmp_path / "train_jax.py").write_text(SCRIPT)
-    plain = command("run", "-o", "plain", "train_jax.py", cwd=tmp_path)
-    assert (plain.returncode, plain.stdout) == (0, "done True\n"), plain.stderr
-    assert not list((tmp_path / "plain").rglob("*.xplane.pb"))
-    traced = command("run", "--trace", "-o", "traced", "train_jax.py", cwd=tmp_path)
-    assert (traced.returncode, traced.stdout) == (0, "done True\n"), traced.stderr
-    path = only(tmp_path / "traced")
-    assert any("hlo_op" in event.stats for event in events(path))
-    (beside,) = (tmp_path / "traced").glob("*.pt.trace.json.gz")
-    assert "outer" in stepscope.open(beside).ops(kind="annotations").column("name")
-    assert "2 traces in traced" in traced.stderr, traced.stderr
+    done = command("run", *options, "-o", "traced", "train_jax.py", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "done True\n"), done.stderr
+    # One file.
+    (path,) = (path for path in (tmp_path / "traced").rglob("*") if path.is_file())
+    return stepscope.open(path)
+
+
+def test_a_whole_run_has_regions_and_operators_in_one_file(tmp_path):
+    trace = recorded_by_run(tmp_path, "--whole")
+    assert "outer" in trace.ops(kind="annotations").column("name")
+    rows = trace.ask("hlo", by="program", top=0)["instructions"]
+    assert any(row["name"].startswith("jit__lambda") for row in rows), rows
+
+
+def test_run_leaves_out_a_framework_that_is_not_asked_for(tmp_path):
+    trace = recorded_by_run(tmp_path, "--profiling.framework", "none")
+    assert trace.ask("info")["info"]["framework"] is None
 
 
 def test_run_gives_way_to_the_scripts_own_profiler(tmp_path):
     own = SCRIPT + "with jax.profiler.trace('own'):\n    step(x).block_until_ready()\nprint('own')\n"
     (tmp_path / "train_jax.py").write_text(own)
-    traced = command("run", "--trace", "-o", "traced", "train_jax.py", cwd=tmp_path)
+    traced = command("run", "--whole", "-o", "traced", "train_jax.py", cwd=tmp_path)
     assert (traced.returncode, traced.stdout) == (0, "done True\nown\n"), traced.stderr
-    assert "the script started JAX's profiler itself" in traced.stderr
-    assert len(events(only(tmp_path / "traced"))) > 0 and len(events(only(tmp_path / "own"))) > 0
+    assert "JAX's own profiler was started" in traced.stderr
+    (path,) = (tmp_path / "traced").iterdir()
+    assert stepscope.open(path).ask("info")["info"]["framework"] == "JAX" and len(events(only(tmp_path / "own"))) > 0
 
 
 def test_run_starts_nothing_before_the_script_uses_jax(tmp_path):
     late = "import jax, time\ntime.sleep(0.3)\njax.config.update('jax_num_cpu_devices', 3)\nprint(len(jax.devices()))\n"
     (tmp_path / "late.py").write_text(late)
-    done = command("run", "--trace", "-o", "traced", "late.py", cwd=tmp_path)
+    done = command("run", "-o", "traced", "late.py", cwd=tmp_path)
     assert (done.returncode, done.stdout) == (0, "3\n"), done.stderr
 
 

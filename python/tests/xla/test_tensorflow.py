@@ -148,11 +148,13 @@ print("done", float(y[0, 0]) > 0)
 """
 
 
-def test_run_with_trace_has_operators(tmp_path):
+def test_a_whole_run_has_operators(tmp_path):
     (tmp_path / "train_tf.py").write_text(SCRIPT)
-    traced = command("run", "--trace", "-o", "traced", "train_tf.py", cwd=tmp_path)
+    traced = command("run", "--whole", "-o", "traced", "train_tf.py", cwd=tmp_path)
     assert (traced.returncode, traced.stdout) == (0, "done True\n"), traced.stderr
-    assert any("MatMul" in event.name for event in events(only(tmp_path / "traced")))
+    (path,) = (tmp_path / "traced").iterdir()
+    operators = stepscope.open(path).ops(top=0)
+    assert any("MatMul" in name for name in operators.column("name")), operators
 
 
 SERVER = """\

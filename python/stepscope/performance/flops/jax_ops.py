@@ -13,12 +13,12 @@ from types import MethodType
 from typing import Any, Callable, cast
 
 from ...errors import StepscopeError
-from ..unknown import Figure, Unknown
+from ..unknown import Metric, Unknown
 from .counts import counts_open_here
 from .jaxpr import Work, work_of
 
-HOW = "wrap them once: step = stepscope.performance.count_jax(jax.jit(step))"
-UNSEEN = f"jax: compiled functions are not seen; {HOW}"
+WRAP_HINT = "wrap them once: step = stepscope.performance.count_jax(jax.jit(step))"
+UNSEEN_NOTE = f"jax: compiled functions are not seen; {WRAP_HINT}"
 
 MAX_KEPT = 256
 """Traced programs of one function that are remembered."""
@@ -34,23 +34,23 @@ def count_jax(function: Callable[..., Any]) -> Any:
     >>> profiler.get_metrics().compute.estimated_flops                        # doctest: +SKIP
     1_610_612_736
 
-    The figure is of the program that JAX traces for the call, which is read once for each set of shapes. Results,
+    The metric is of the program that JAX traces for the call, which is read once for each set of shapes. Results,
     errors and the attributes of the function stay as they are; outside regions of a profiler with ``estimate_flops`` a
     call goes straight through. JAX returns before its work is done: for a rate, wait for it inside the region.
 
     ``count_jax(step).flops(state, batch)`` says what one call would take, and runs nothing.
     """
-    if isinstance(function, _Counted):
+    if isinstance(function, _CountingFunction):
         return function
     if not callable(function) or not callable(getattr(function, "trace", None)):
         raise StepscopeError(
             f"{getattr(function, '__qualname__', function)!r} is not a compiled function of JAX",
             hint="use count_jax(jax.jit(function)), with JAX 0.4.30 or later",
         )
-    return _Counted(function)
+    return _CountingFunction(function)
 
 
-class _Counted:
+class _CountingFunction:
     """Stands in for a compiled function: counts, and is the function in all else."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
@@ -75,7 +75,7 @@ class _Counted:
                 count.add_uncounted(f"jax: {getattr(self, '__name__', 'a function')} could not be traced: {work}")
         return result
 
-    def flops(self, *args: Any, **kwargs: Any) -> Figure:
+    def flops(self, *args: Any, **kwargs: Any) -> Metric:
         """What one call with these arguments (or ``jax.ShapeDtypeStruct`` in their place) would take; runs nothing."""
         work = self._work(args, kwargs)
         if work is None:

@@ -15,9 +15,9 @@ from typing import Any, Callable
 
 from .counts import RunningCount, elements
 
-UNSEEN = "numpy: a @ b and a.dot(b) cannot be seen"
+UNSEEN_NOTE = "numpy: a @ b and a.dot(b) cannot be seen"
 
-_FLOATS = "fc"
+_FLOAT_KINDS = "fc"
 
 
 def product_flops(first: Any, result: Any) -> int | None:
@@ -62,7 +62,7 @@ def einsum_flops(subscripts: Any, operands: Sequence[Any]) -> int | None:
 
 
 def _flops_of(name: str, args: Sequence[Any], result: Any) -> int | None:
-    if getattr(getattr(result, "dtype", None), "kind", "") not in _FLOATS:
+    if getattr(getattr(result, "dtype", None), "kind", "") not in _FLOAT_KINDS:
         return None
     if name == "einsum":
         return einsum_flops(args[0], args[1:]) if args else None
@@ -77,7 +77,7 @@ def _flops_of(name: str, args: Sequence[Any], result: Any) -> int | None:
     return product_flops(args[0], result)
 
 
-class _Counting:
+class _CountingFunction:
     """Stands in for a function of numpy: counts, and is the function in all else."""
 
     def __init__(self, name: str, original: Callable[..., Any], count: RunningCount) -> None:
@@ -113,7 +113,7 @@ class NumpyCounter:
         self._count = count
         self._lock = threading.Lock()
         self._users = 0
-        self._replaced: dict[str, _Counting] = {}
+        self._replaced: dict[str, _CountingFunction] = {}
 
     def open(self) -> bool:
         """Starts counting, if the program has imported numpy."""
@@ -124,7 +124,7 @@ class NumpyCounter:
             self._users += 1
             if self._users == 1:
                 for name in self.NAMES:
-                    counting = _Counting(name, getattr(numpy, name), self._count)
+                    counting = _CountingFunction(name, getattr(numpy, name), self._count)
                     self._replaced[name] = counting
                     setattr(numpy, name, counting)
         return True

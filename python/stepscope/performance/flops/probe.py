@@ -14,15 +14,15 @@ from ..probe import Probe
 from ..resources import Resources
 from . import jax_ops
 from .counts import Count, Parameters, RunningCount, close_here, open_here
-from .numpy_ops import UNSEEN, NumpyCounter
+from .numpy_ops import UNSEEN_NOTE, NumpyCounter
 from .torch_ops import TorchCounter
 
-NOTHING = "no operation ran that can be counted (PyTorch's products, convolutions and attention; numpy's products)"
+NONE_COUNTED = "no operation ran that can be counted (PyTorch's products, convolutions and attention; numpy's products)"
 ONLY_UNCOUNTED = "only operations without a formula ran; metrics.compute.uncounted names them"
-_JAX_UNSEEN = f"JAX is loaded too, and its compiled functions are not seen: {jax_ops.HOW}"
+_JAX_UNSEEN = f"JAX is loaded too, and its compiled functions are not seen: {jax_ops.WRAP_HINT}"
 
 
-class _Opened(NamedTuple):
+class _OpenCount(NamedTuple):
     torch: bool
     numpy: bool
     before: Count
@@ -45,10 +45,10 @@ class FlopProbe(Probe):
         open_here(self._count)
         parameters = Parameters()
         self._count.collecting.append(parameters)
-        return _Opened(torch, self._numpy.open(), self._count.now(), parameters, threading.get_ident())
+        return _OpenCount(torch, self._numpy.open(), self._count.now(), parameters, threading.get_ident())
 
     def exit(self, region: TimedRegion, token: Any, resources: Resources) -> None:
-        opened: _Opened = token
+        opened: _OpenCount = token
         if opened.thread != threading.get_ident():
             resources.reasons["flops"] = "the region ended in another thread than it began in"
             return
@@ -62,14 +62,14 @@ class FlopProbe(Probe):
         resources.uncounted = dict(found.uncounted)
         with_jax = "jax" in sys.modules
         if with_jax:
-            resources.uncounted[jax_ops.UNSEEN] = 0
+            resources.uncounted[jax_ops.UNSEEN_NOTE] = 0
         if found.operations:
             resources.flops = found.flops
         else:
-            reason = ONLY_UNCOUNTED if found.uncounted else NOTHING
+            reason = ONLY_UNCOUNTED if found.uncounted else NONE_COUNTED
             resources.reasons["flops"] = f"{reason}. {_JAX_UNSEEN}" if with_jax else reason
         if opened.numpy:
-            resources.uncounted[UNSEEN] = 0
+            resources.uncounted[UNSEEN_NOTE] = 0
         if opened.parameters.seen:
             resources.parameters = opened.parameters.total()
 

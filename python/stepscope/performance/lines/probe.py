@@ -21,7 +21,7 @@ from ..resources import LineKey, Resources
 Sums = dict[LineKey, tuple[int, int]]
 
 
-class _Opened(NamedTuple):
+class _OpenLines(NamedTuple):
     timed: bool
     outermost: bool
     lines: Sums
@@ -45,25 +45,25 @@ class LineProbe(Probe):
         found: LineTimer | None = getattr(self._here, "timer", None)
         return found
 
-    def enter(self, region: TimedRegion) -> _Opened:
+    def enter(self, region: TimedRegion) -> _OpenLines:
         thread = threading.get_ident()
         timer = self.running()
         if timer is not None:
             lines, events = _sums(timer), timer.events()
             timer.resume()
-            return _Opened(True, False, lines, events, "", thread)
+            return _OpenLines(True, False, lines, events, "", thread)
         if self._timer is None:
             self._event_cost_ns = line_event_cost_ns(own=True)
             self._timer = LineTimer(_is_users, own=True, event_cost_ns=self._event_cost_ns)
         try:
             self._timer.start()
         except StepscopeError as error:
-            return _Opened(False, False, {}, 0, error.message, thread)
+            return _OpenLines(False, False, {}, 0, error.message, thread)
         self._here.timer = self._timer
-        return _Opened(True, True, {}, 0, "", thread)
+        return _OpenLines(True, True, {}, 0, "", thread)
 
     def exit(self, region: TimedRegion, token: Any, resources: Resources) -> None:
-        opened: _Opened = token
+        opened: _OpenLines = token
         if not opened.timed:
             resources.reasons["lines"] = opened.why_not
             return
@@ -86,7 +86,7 @@ class LineProbe(Probe):
 class LinePause(Probe):
     """Entered before all other probes and left after them: while they work, no line of the region around is timed."""
 
-    what = "lines beside other figures"
+    what = "lines beside other metrics"
 
     def __init__(self, lines: LineProbe) -> None:
         self._lines = lines

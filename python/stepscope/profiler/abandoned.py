@@ -9,7 +9,7 @@ from types import CodeType, FrameType, TracebackType
 from .warn import user_frame
 
 
-class Start:
+class StartPlace:
     """Where the program started a profiler. It refers to nothing of the program's, so that it keeps nothing alive."""
 
     def __init__(self) -> None:

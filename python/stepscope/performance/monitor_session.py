@@ -27,7 +27,7 @@ LINGER_S = 1.0
 """How long the monitor goes on after the last region."""
 
 
-class Watch:
+class MonitorSession:
     """Starts the monitor for the first that needs it and stops it after the last."""
 
     def __init__(self, make: Callable[[], MonitorLike]) -> None:
@@ -189,7 +189,7 @@ class MonitorProbe(Probe):
 
     what = "the machine"
 
-    def __init__(self, watch: Watch) -> None:
+    def __init__(self, watch: MonitorSession) -> None:
         self._watch = watch
 
     def enter(self, region: TimedRegion) -> Any:

@@ -1,4 +1,4 @@
-"""In a forked child nothing is counted: what runs is the parent's."""
+"""In a forked child nothing of ours runs: what was running is the parent's."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import weakref
 from typing import Protocol
 
 
-class Running(Protocol):
+class RunningProfiler(Protocol):
     """What is switched off in a child."""
 
     def turn_off_in_child(self) -> None:
         """Stop, and do nothing from now on."""
 
 
-_running: weakref.WeakSet[Running] = weakref.WeakSet()
+_running: weakref.WeakSet[RunningProfiler] = weakref.WeakSet()
 
 
-def watch(one: Running) -> None:
+def watch(one: RunningProfiler) -> None:
     """This one is running."""
     _running.add(one)
 
 
-def unwatch(one: Running) -> None:
+def unwatch(one: RunningProfiler) -> None:
     """It has ended."""
     _running.discard(one)
 
