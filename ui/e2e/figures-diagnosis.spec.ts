@@ -55,7 +55,7 @@ test("what if: changes combined", async ({ page, open }) => {
   await expect(page.locator(".versus")).toContainText(time(row.predicted_ns));
   const shown = await figures(page.locator(".what-if-result"));
   expect(shown.Saves).toBe(time(row.saves_ns));
-  expect(shown["Share of step"]).toBe(percent(row.saves_share));
+  expect(shown["Of the step"]).toBe(percent(row.saves_share));
   expect(shown.Speedup).toBe(`${digits(row.speedup)}×`);
 });
 
@@ -64,11 +64,11 @@ test("roofline", async ({ page, open }) => {
   const { mean_mfu, lower_bound, totals } = ask<RooflineAnswer>("roofline", TRACES.gpt);
   expect(await figures(page)).toEqual({
     "Mean MFU": (lower_bound ? atLeast : percent)(mean_mfu ?? Number.NaN),
-    "Share of roofline": percent((totals.ideal_ns ?? Number.NaN) / totals.modelled_ns),
-    "Modeled device time": percent(totals.modelled_share ?? Number.NaN),
-    "Compute rate": `${digits(totals.flops / totals.modelled_ns / 1000)} TFLOP/s`,
+    "Of roofline": percent((totals.ideal_ns ?? Number.NaN) / totals.modelled_ns),
+    "Modeled share": percent(totals.modelled_share ?? Number.NaN),
+    "TFLOP/s": digits(totals.flops / totals.modelled_ns / 1000),
   });
-  await expect(page.locator(".figures")).toContainText(flops(totals.flops));
+  await expect(page.locator(".metrics")).toContainText(flops(totals.flops));
 });
 
 test("the critical path", async ({ page, open }) => {

@@ -1,8 +1,7 @@
 // The tables say what the terminal says.
 
-import type { KernelsAnswer, MemoryAnswer, OpsAnswer } from "../src/data/wire.ts";
+import type { KernelsAnswer, MemoryAnswer, ModulesAnswer, OpsAnswer } from "../src/data/wire.ts";
 import { bytes, count, percent, shortName, time } from "../src/parts/format.ts";
-import type { ModulesAnswer } from "../src/views/modules/types.ts";
 import { expectAccessible } from "./support/axe.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test } from "./support/fixtures.ts";
@@ -94,8 +93,8 @@ test("memory", async ({ page, open }) => {
     "Peak allocated": bytes(device.peak_allocated_bytes),
     "Peak reserved": bytes(device.peak_reserved_bytes ?? Number.NaN),
     "At start": bytes(device.opening_allocated_bytes),
-    "Total allocated": bytes(device.allocated_bytes),
-    "Total freed": bytes(device.freed_bytes),
+    Allocated: bytes(device.allocated_bytes),
+    Freed: bytes(device.freed_bytes),
     "Still live": bytes(device.still_live_bytes),
   });
   const own = (answer.operators ?? []).filter((row) => row.device === device.device);

@@ -23,7 +23,7 @@ test("the table has the terminal's numbers", async ({ page, open }) => {
     await expect(table.getByRole("row").nth(at + 1)).toContainText(row.name);
     await expect(table.getByRole("row").nth(at + 1)).toContainText(time(row.self_ns));
   }
-  await expect(page.locator(".ledger")).toContainText("placed by order");
+  await expect(page.locator(".ledger")).toContainText("By order");
   await expectAccessible(page, "hlo");
 });
 

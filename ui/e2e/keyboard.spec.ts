@@ -11,7 +11,8 @@ const viewOf = (page: Page) => new URL(page.url()).hash.replace(/^#\//, "").spli
 
 test("digits switch views", async ({ page, open }) => {
   await open(TRACES.gpt, "overview");
-  for (const [at, view] of VIEWS.slice(0, 9).entries()) {
+  const views = "overview timeline operators kernels flame memory modules diagnosis compare".split(" ");
+  for (const [at, view] of views.entries()) {
     await page.keyboard.press(`Digit${at + 1}`);
     await idle(page);
     await expect.poll(() => viewOf(page)).toBe(view);

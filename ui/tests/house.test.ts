@@ -1,4 +1,4 @@
-// The house: which folder may import which, no file that imports itself by a detour, one spelling of names.
+// The house: which folder may import which, no file that imports itself by a detour, one way to name files and constants.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
@@ -137,6 +137,35 @@ describe("every source", () => {
   });
 });
 
+/** Constants of one word that are no quantities: columns and flags of a tile, its mark, and kinds of cells. */
+const WORDS_ALONE: Record<string, readonly string[]> = {
+  "data/tiles.ts": "BEYOND INSTANT START END ID NAME COUNT BUSY CATEGORY FLAGS MAGIC".split(" "),
+  "draw/list.ts": ["FLAT", "AREA", "SOLID", "STRIPES"],
+};
+
+/** Constants whose names do not say what they bound or count, or in what unit. */
+function vagueNames(file: string, text: string): string[] {
+  const bounds = text.matchAll(/\bconst ((?:MOST|LEAST)(?:_[A-Z0-9_]+)?)\b/g);
+  const numbers = text.matchAll(/\bconst ([A-Z]+)(?:: number)? = -?[\d.]/g);
+  const names = new Set([...bounds, ...numbers].map(([, name]) => name!));
+  return [...names].filter((name) => !WORDS_ALONE[file]?.includes(name)).map((name) => `${file}: ${name}`);
+}
+
+describe("the names of constants", () => {
+  it("are MAX_ and MIN_ for bounds, and a noun with a unit for numbers", () => {
+    const vague = sources.flatMap((file) => vagueNames(file, readFileSync(join(SRC, file), "utf8")));
+    expect(vague).toEqual([]);
+  });
+
+  it("that may be one word are all in use", () => {
+    const unused = Object.entries(WORDS_ALONE).flatMap(([file, names]) => {
+      const text = readFileSync(join(SRC, file), "utf8");
+      return names.filter((name) => !text.includes(`const ${name} = `));
+    });
+    expect(unused).toEqual([]);
+  });
+});
+
 describe("the names of files", () => {
   it("are written in lower case, with hyphens between words", () => {
     const ours = [join(SRC), import.meta.dirname, join(import.meta.dirname, "../e2e")];
@@ -159,6 +188,15 @@ describe("the checks themselves", () => {
       // import { no } from "./no.ts";
       const later = import("./d.ts");`;
     expect(importsOf("x/file.ts", text)).toEqual(["x/a.ts", "b/b.tsx", "x/c.ts", "x/d.ts"]);
+  });
+
+  it("find a vague name", () => {
+    const text = `const MOST = 3; export const LEAST_PX = WIDTH; const FAR = -0.5; const ALMOST_ALL = 2;
+      const MAX_ROWS = 5; const NAMES = ["a"]; const START = 0;`;
+    expect(vagueNames("data/tiles.ts", text)).toEqual(
+      ["MOST", "LEAST_PX", "FAR"].map((name) => `data/tiles.ts: ${name}`),
+    );
+    expect(vagueNames("data/pack.ts", "const START = 0;")).toHaveLength(1);
   });
 
   it("find a circle and an arrow upwards", () => {

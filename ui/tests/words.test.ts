@@ -17,6 +17,8 @@ const WORDS: [pattern: RegExp, instead: string][] = [
   [/\bas a part of\b|\bits part of\b/i, "share"],
   [/colour|neighbour|centre\b|utilis|analys(e|ing)\b|modell/i, "American spelling"],
   [/\bin all\b/i, "in total"],
+  [/\b(nobody|somebody)\b/i, "no one, or who it is"],
+  [/\b(an?|one|each|per|every|last) look\b/i, "sample, check"],
 ];
 
 /** The texts of a source: strings, templates and what is between tags. Names without a blank are no texts. */

@@ -15,7 +15,7 @@ export function watchPage(wanted) {
       const stats = window.stepscopeStats;
       return stats !== undefined && stats.shown + stats.counted > 0;
     }
-    return [...document.querySelectorAll(".figure-value")].some((one) => /\d/.test(one.textContent));
+    return [...document.querySelectorAll(".metric-value")].some((one) => /\d/.test(one.textContent));
   };
   const look = () => {
     if (seen()) {

@@ -83,14 +83,15 @@ export const test = plain.extend<OwnFixtures, WorkerFixtures>({
   ],
   reportOf: [async ({ shelf }, use) => use(once(shelf, writeReport)), { scope: "worker" }],
   comparisonOf: [async ({ shelf }, use) => use(once(shelf, writeComparison)), { scope: "worker" }],
-  // biome-ignore lint/correctness/noEmptyPattern: Playwright wants the pattern
-  start: async ({}, use) => {
+  start: async ({ context }, use) => {
     const servers: LiveServer[] = [];
     await use(async (paths) => {
       const server = await startServer(paths);
       servers.push(server);
       return server;
     });
+    // A page asks its server again and again: one whose server has gone would complain.
+    for (const page of context.pages()) await page.close();
     for (const server of servers) await server.stop();
   },
   complaints: [

@@ -1,6 +1,6 @@
 // Tiles read from the wire by the words of the format alone, not by the page's own code; only its constants are shared.
 
-import { BUCKETS, MAGIC } from "../../src/data/tiles.ts";
+import { BUCKETS_PER_TILE, MAGIC } from "../../src/data/tiles.ts";
 
 export interface WireItem {
   start: number;
@@ -58,13 +58,13 @@ export function readTiles(bytes: ArrayBuffer): WireTile[] {
 
 /** The keys of all tiles of a row at a level. */
 export function keysOf(row: number, level: number, extent: number): string[] {
-  const last = Math.floor(extent / (BUCKETS * 2 ** level));
+  const last = Math.floor(extent / (BUCKETS_PER_TILE * 2 ** level));
   return Array.from({ length: last + 1 }, (_, index) => `${row}.${level}.${index}`);
 }
 
 /** The lowest level at which one tile holds everything. */
 export function wholeLevel(extent: number): number {
   let level = 0;
-  while (BUCKETS * 2 ** level <= extent) level++;
+  while (BUCKETS_PER_TILE * 2 ** level <= extent) level++;
   return level;
 }

@@ -22,7 +22,7 @@ import { theme, toggleTheme } from "../session/theme.ts";
 import { useLoaded } from "../session/use-ask.ts";
 import { Dialogs } from "./dialogs.tsx";
 import { RunPicker } from "./run-picker.tsx";
-import { digitOf, navigation, VIEWS, WITHOUT_RUN } from "./views.ts";
+import { navigation, VIEWS, WITHOUT_RUN } from "./views.ts";
 
 export function App() {
   // A watched service without a trace: its page is where everything begins.
@@ -51,7 +51,7 @@ export function App() {
           <a key={v.id} href={href(v.id)} aria-current={v === view ? "page" : undefined}>
             {v.name}
             <span class="kbd" aria-hidden="true">
-              {digitOf(VIEWS.indexOf(v))}
+              {v.digit}
             </span>
           </a>
         ))}

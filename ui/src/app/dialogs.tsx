@@ -2,23 +2,23 @@
 
 import { signal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { CATEGORIES } from "../data/categories.ts";
+import { CATEGORIES } from "../data/wire.ts";
 import { Icon } from "../parts/icons.tsx";
 import { allCommands, type Command, keyLabel, register } from "../session/commands.ts";
 import { go, route } from "../session/route.ts";
 import { isOffered, runs } from "../session/state.ts";
 import { toggleTheme } from "../session/theme.ts";
-import { digitOf, VIEWS } from "./views.ts";
+import { VIEWS } from "./views.ts";
 
 const open = signal<"help" | "palette" | undefined>(undefined);
 
 /** Commands that work everywhere. */
 export function registerShared(): void {
   register([
-    ...VIEWS.filter((view) => !view.hidden).map((view, at) => ({
+    ...VIEWS.filter((view) => !view.hidden).map((view) => ({
       id: `go-${view.id}`,
       name: `Go to ${view.name}`,
-      keys: digitOf(at) === undefined ? [] : [`Digit${digitOf(at)}`],
+      keys: view.digit === undefined ? [] : [`Digit${view.digit}`],
       run: () => isOffered(view.id) && go(view.id),
     })),
     { id: "help", name: "Help", keys: ["Shift+Slash"], run: () => set("help") },

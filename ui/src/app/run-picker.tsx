@@ -10,7 +10,7 @@ import { pushParams } from "../session/route.ts";
 import { run, runs } from "../session/state.ts";
 
 /** From how many runs on a field to search them pays. */
-const MANY = 8;
+const MAX_UNSEARCHED_RUNS = 8;
 
 /** Another run has other steps, devices and slices: what pointed at them is dropped. */
 function choose(id: number): void {
@@ -70,7 +70,7 @@ function RunList(props: { all: Run[]; names: Map<number, string>; now: Run | und
   return (
     // biome-ignore lint/a11y/noStaticElementInteractions: arrows move between the runs
     <div class="run-list" onKeyDown={onKeyDown}>
-      {all.length > MANY && (
+      {all.length > MAX_UNSEARCHED_RUNS && (
         <input
           type="search"
           aria-label="Find a run"
@@ -92,7 +92,7 @@ function RunList(props: { all: Run[]; names: Map<number, string>; now: Run | und
               type="button"
               title={r.path}
               aria-current={r.id === now?.id ? "true" : undefined}
-              data-first={r.id === now?.id && all.length <= MANY ? "" : undefined}
+              data-first={r.id === now?.id && all.length <= MAX_UNSEARCHED_RUNS ? "" : undefined}
               onClick={() => {
                 choose(r.id);
                 close();

@@ -1,4 +1,4 @@
-// The views, in the order of the navigation; the digit keys of the first nine follow it.
+// The views, in the order of the navigation: what runs now comes before what was recorded.
 
 import type { ComponentType } from "preact";
 import { Collectives, Compile, Graphs, Phases, Regions, Serving, Threads } from "../views/answer/index.tsx";
@@ -22,6 +22,8 @@ import { Timeline } from "../views/timeline/index.tsx";
 export interface View {
   id: string;
   name: string;
+  /** The key that opens it: 0 shows the whole timeline. */
+  digit?: number;
   component: ComponentType;
   /** Fills the window instead of scrolling as a page. */
   full?: boolean;
@@ -29,67 +31,37 @@ export interface View {
   hidden?: boolean;
 }
 
-/** The digit that opens the view at a place of the list, if one is left: 0 shows the whole timeline. */
-export function digitOf(at: number): number | undefined {
-  return at < 9 ? at + 1 : undefined;
-}
-
 export const VIEWS: View[] = [
-  { id: "overview", name: "Overview", component: Overview },
-  { id: "timeline", name: "Timeline", component: Timeline, full: true },
-  { id: "operators", name: "Operators", component: Operators, full: true },
-  { id: "kernels", name: "Kernels", component: Kernels, full: true },
-  { id: "flame", name: "Flame graph", component: Flame },
-  { id: "memory", name: "Memory", component: Memory },
-  { id: "modules", name: "Modules", component: Modules },
-  { id: "diagnosis", name: "Diagnosis", component: Diagnosis },
-  { id: "compare", name: "Compare", component: Compare },
+  { id: "service", name: "Service", component: Service },
+  { id: "overview", name: "Overview", digit: 1, component: Overview },
+  { id: "timeline", name: "Timeline", digit: 2, component: Timeline, full: true },
+  { id: "operators", name: "Operators", digit: 3, component: Operators, full: true },
+  { id: "kernels", name: "Kernels", digit: 4, component: Kernels, full: true },
+  { id: "hlo", name: "HLO", component: Hlo, full: true },
   { id: "functions", name: "Functions", component: Functions, full: true },
   { id: "lines", name: "Lines", component: Lines, full: true },
   { id: "code", name: "Code", component: Code, full: true },
-  { id: "hlo", name: "HLO", component: Hlo, full: true },
   { id: "threads", name: "Threads", component: Threads },
+  { id: "flame", name: "Flame graph", digit: 5, component: Flame },
+  { id: "memory", name: "Memory", digit: 6, component: Memory },
+  { id: "modules", name: "Modules", digit: 7, component: Modules },
   { id: "regions", name: "Regions", component: Regions },
   { id: "phases", name: "Phases", component: Phases },
   { id: "collectives", name: "Collectives", component: Collectives },
   { id: "serving", name: "Serving", component: Serving },
   { id: "graphs", name: "CUDA graphs", component: Graphs },
   { id: "compile", name: "Compiled code", component: Compile },
+  { id: "diagnosis", name: "Diagnosis", digit: 8, component: Diagnosis },
+  { id: "compare", name: "Compare", digit: 9, component: Compare },
   { id: "history", name: "History", component: History },
-  { id: "service", name: "Service", component: Service },
   { id: "source", name: "Source", component: Source, full: true, hidden: true },
 ];
 
 /** Views that show something without a run. */
 export const WITHOUT_RUN: ReadonlySet<string> = new Set(["history", "service"]);
 
-/** Where the navigation shows a view, if it is not where the list has it: after this one. */
-const AFTER: Record<string, string> = {
-  functions: "kernels",
-  lines: "functions",
-  code: "lines",
-  hlo: "kernels",
-  threads: "code",
-  regions: "modules",
-  phases: "regions",
-  collectives: "phases",
-  serving: "collectives",
-  graphs: "serving",
-  compile: "graphs",
-  history: "compare",
-};
-
-/** The navigation: views that have something to show, and the one that is looked at. Before that is known, those of the digit
-    keys. */
+/** The navigation: views that have something to show, and the current one. Before that is known, those with a digit. */
 export function navigation(pages: readonly string[] | undefined, current: string | undefined): View[] {
-  const order: View[] = VIEWS.filter((view) => AFTER[view.id] === undefined && view.id !== "service");
-  // What runs now comes before what was recorded.
-  order.unshift(...VIEWS.filter((view) => view.id === "service"));
-  for (const view of VIEWS) {
-    const after = AFTER[view.id];
-    if (after !== undefined) order.splice(order.findIndex((other) => other.id === after) + 1, 0, view);
-  }
-  const isThere = (view: View) =>
-    pages ? pages.includes(view.id) : digitOf(VIEWS.indexOf(view)) !== undefined;
-  return order.filter((view) => !view.hidden && (isThere(view) || view.id === current));
+  const isThere = (view: View) => (pages ? pages.includes(view.id) : view.digit !== undefined);
+  return VIEWS.filter((view) => !view.hidden && (isThere(view) || view.id === current));
 }

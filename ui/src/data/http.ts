@@ -2,27 +2,7 @@
 
 import type { ServiceDashboard, ServiceQuery } from "./production-types.ts";
 import { type Source, SourceError } from "./source.ts";
-import type {
-  AllocationDetails,
-  Answer,
-  Area,
-  Counter,
-  Details,
-  Diff,
-  Flame,
-  Hits,
-  Instant,
-  Layout,
-  MemoryAbout,
-  MemoryWindow,
-  Options,
-  PathPiece,
-  Problem,
-  Runs,
-  SearchQuery,
-  SideBySide,
-  SourceFile,
-} from "./types.ts";
+import type * as types from "./types.ts";
 import type {
   BaselineListed,
   Counters,
@@ -34,13 +14,13 @@ import type {
   StillLoading,
 } from "./wire.ts";
 
-const GONE: Problem = {
+const GONE: types.Problem = {
   message: "The server is not responding.",
   hint: "It may have been stopped. Run `stepscope view` again and open the URL it prints. What you see stays usable.",
 };
 
 /** What a URL with another token gets. */
-const RESTARTED: Problem = {
+const RESTARTED: types.Problem = {
   message: "The server was restarted after this page was opened.",
   hint: "Each start has its own token: open the URL that `stepscope view` printed last.",
 };
@@ -59,19 +39,24 @@ export class HttpSource implements Source {
     this.#watcher = watcher;
   }
 
-  runs(fresh = false): Promise<Runs> {
+  runs(fresh = false): Promise<types.Runs> {
     return this.#json(fresh ? "api/runs?fresh=1" : "api/runs");
   }
 
-  ask(run: number, command: string, options: Options = {}, signal?: AbortSignal): Promise<Answer> {
+  ask(run: number, command: string, options: types.Options = {}, signal?: AbortSignal): Promise<types.Answer> {
     return this.#json(`api/r/${run}/ask/${command}${query(options)}`, signal);
   }
 
-  diff(a: readonly number[], b: readonly number[], options: Options = {}, signal?: AbortSignal): Promise<Diff> {
+  diff(
+    a: readonly number[],
+    b: readonly number[],
+    options: types.Options = {},
+    signal?: AbortSignal,
+  ): Promise<types.Diff> {
     return this.#json(`api/diff${query({ a: a.join(","), b: b.join(","), ...options })}`, signal);
   }
 
-  sideBySide(runs: readonly number[], signal?: AbortSignal): Promise<SideBySide> {
+  sideBySide(runs: readonly number[], signal?: AbortSignal): Promise<types.SideBySide> {
     return this.#json(`api/diff?${runs.map((run) => `s=${run}`).join("&")}`, signal);
   }
 
@@ -91,11 +76,11 @@ export class HttpSource implements Source {
     return new EventSource("api/service/events");
   }
 
-  csvUrl(run: number, command: string, options: Options = {}): string {
+  csvUrl(run: number, command: string, options: types.Options = {}): string {
     return `api/r/${run}/csv/${command}${query(options)}`;
   }
 
-  layout(run: number): Promise<Layout> {
+  layout(run: number): Promise<types.Layout> {
     return this.#json(`api/r/${run}/timeline`);
   }
 
@@ -109,15 +94,15 @@ export class HttpSource implements Source {
     return names;
   }
 
-  slice(run: number, id: number, signal?: AbortSignal): Promise<Details> {
+  slice(run: number, id: number, signal?: AbortSignal): Promise<types.Details> {
     return this.#json(`api/r/${run}/slice/${id}`, signal);
   }
 
-  area(run: number, from: number, to: number, rows: number[], signal?: AbortSignal): Promise<Area> {
+  area(run: number, from: number, to: number, rows: number[], signal?: AbortSignal): Promise<types.Area> {
     return this.#json(`api/r/${run}/area${query({ from, to, rows: ranges(rows) })}`, signal);
   }
 
-  search(run: number, search: SearchQuery, signal?: AbortSignal): Promise<Hits> {
+  search(run: number, search: types.SearchQuery, signal?: AbortSignal): Promise<types.Hits> {
     return this.#json(`api/r/${run}/search${query({ ...search })}`, signal);
   }
 
@@ -127,17 +112,17 @@ export class HttpSource implements Source {
     to: number,
     buckets: number,
     signal?: AbortSignal,
-  ): Promise<Counter[]> {
+  ): Promise<types.Counter[]> {
     const path = `api/r/${run}/counters${query({ from, to, buckets })}`;
     return (await this.#json<Counters>(path, signal)).counters;
   }
 
-  async path(run: number, from: number, to: number, buckets: number): Promise<PathPiece[]> {
+  async path(run: number, from: number, to: number, buckets: number): Promise<types.PathPiece[]> {
     const path = `api/r/${run}/path${query({ from, to, buckets })}`;
     return (await this.#json<PathPieces>(path)).pieces;
   }
 
-  flame(run: number, weight: string, options: Options = {}, signal?: AbortSignal): Promise<Flame> {
+  flame(run: number, weight: string, options: types.Options = {}, signal?: AbortSignal): Promise<types.Flame> {
     return this.#json(`api/r/${run}/flame${query({ weight, ...options })}`, signal);
   }
 
@@ -145,24 +130,24 @@ export class HttpSource implements Source {
     return (await this.#json<ShownPages>(`api/r/${run}/shown`, signal)).pages;
   }
 
-  source(run: number, file: string, signal?: AbortSignal): Promise<SourceFile> {
+  source(run: number, file: string, signal?: AbortSignal): Promise<types.SourceFile> {
     return this.#json(`api/r/${run}/source${query({ file })}`, signal);
   }
 
-  memoryAbout(run: number, signal?: AbortSignal): Promise<MemoryAbout> {
+  memoryAbout(run: number, signal?: AbortSignal): Promise<types.MemoryAbout> {
     return this.#json(`api/r/${run}/memory/about`, signal);
   }
 
-  async memoryPicture(run: number, window: MemoryWindow, signal?: AbortSignal): Promise<ArrayBuffer> {
+  async memoryPicture(run: number, window: types.MemoryWindow, signal?: AbortSignal): Promise<ArrayBuffer> {
     const response = await this.#get(`api/r/${run}/memory/picture${query({ ...window })}`, signal);
     return response.arrayBuffer();
   }
 
-  memoryState(run: number, device: number, state: number, signal?: AbortSignal): Promise<Instant> {
+  memoryState(run: number, device: number, state: number, signal?: AbortSignal): Promise<types.Instant> {
     return this.#json(`api/r/${run}/memory/state${query({ device, state })}`, signal);
   }
 
-  memoryFlame(run: number, device: number, state: number, signal?: AbortSignal): Promise<Flame> {
+  memoryFlame(run: number, device: number, state: number, signal?: AbortSignal): Promise<types.Flame> {
     return this.#json(`api/r/${run}/memory/flame${query({ device, state })}`, signal);
   }
 
@@ -172,7 +157,7 @@ export class HttpSource implements Source {
     id: number,
     of: "allocations" | "segments",
     signal?: AbortSignal,
-  ): Promise<AllocationDetails> {
+  ): Promise<types.AllocationDetails> {
     return this.#json(`api/r/${run}/memory/allocation${query({ device, id, of })}`, signal);
   }
 
@@ -207,7 +192,7 @@ export class HttpSource implements Source {
   }
 }
 
-async function problemIn(response: Response): Promise<Problem> {
+async function problemIn(response: Response): Promise<types.Problem> {
   try {
     const { error } = (await response.json()) as Refused;
     return error;
@@ -229,7 +214,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** `?a=1&b=x`: a flag that is true is 1, what is undefined, false or empty is left out, pairs keep their order. */
-export function query(options: Options | Record<string, unknown>): string {
+export function query(options: types.Options | Record<string, unknown>): string {
   const parts: string[] = [];
   for (const [key, value] of Object.entries(options)) {
     for (const one of Array.isArray(value) ? value : [value]) {

@@ -3,7 +3,7 @@
 import { isAbort } from "./source.ts";
 
 /** Shades of one hue. */
-export const SHADES = 5;
+export const SHADE_COUNT = 5;
 /** Characters kept, in two generations. */
 const KEEP_CHARS = 4 * 1024 * 1024;
 /** Numbers above this have no mark: they share the middle shade. */
@@ -13,9 +13,9 @@ const MAX_ASKED = 4000;
 const BATCH_CHARS = 256 * 1024;
 const RETRY_MS = 1500;
 
-const SHADE = 0x0f;
-const ASKED = 0x40;
-const HIT = 0x80;
+const SHADE_BITS = 0x0f;
+const ASKED_BIT = 0x40;
+const HIT_BIT = 0x80;
 
 /** The same for the same name in every trace. Numbered names (steps) take turns. */
 export function shadeOf(name: string): number {
@@ -27,7 +27,7 @@ export function shadeOf(name: string): number {
     hash = Math.imul(hash, 0x01000193);
   }
   hash ^= hash >>> 15;
-  return (hash >>> 0) % SHADES;
+  return (hash >>> 0) % SHADE_COUNT;
 }
 
 export interface NameEvents {
@@ -60,10 +60,10 @@ export class NameStore {
   /** The shade of a name; the middle one until the name has come. */
   shade(id: number): number {
     const mark = id < this.#marks.length ? this.#marks[id]! : 0;
-    const shade = mark & SHADE;
+    const shade = mark & SHADE_BITS;
     if (shade > 0) return shade - 1;
-    if ((mark & ASKED) === 0) this.#ask(id);
-    return SHADES >> 1;
+    if ((mark & ASKED_BIT) === 0) this.#ask(id);
+    return SHADE_COUNT >> 1;
   }
 
   /** The name itself, if it is here; else it is asked for. */
@@ -78,17 +78,17 @@ export class NameStore {
 
   /** Whether the search found this name. */
   isHit(id: number): boolean {
-    return id < this.#marks.length && (this.#marks[id]! & HIT) !== 0;
+    return id < this.#marks.length && (this.#marks[id]! & HIT_BIT) !== 0;
   }
 
   /** What is searched for: names known to match, and a test for those that come. */
   search(matches: ((name: string) => boolean) | undefined, ids: Iterable<number> = []): void {
     this.#matches = matches;
-    for (let i = 0; i < this.#marks.length; i++) this.#marks[i]! &= ~HIT;
-    for (const id of ids) this.#mark(id, HIT);
+    for (let i = 0; i < this.#marks.length; i++) this.#marks[i]! &= ~HIT_BIT;
+    for (const id of ids) this.#mark(id, HIT_BIT);
     if (!matches) return;
     for (const names of [this.#young, this.#old])
-      for (const [id, name] of names) if (matches(name)) this.#mark(id, HIT);
+      for (const [id, name] of names) if (matches(name)) this.#mark(id, HIT_BIT);
   }
 
   /** Sends what was asked for since the last frame. */
@@ -119,7 +119,7 @@ export class NameStore {
         chars += name.length;
         this.#keep(id, name);
         this.#mark(id, shadeOf(name) + 1);
-        if (this.#matches?.(name)) this.#mark(id, HIT);
+        if (this.#matches?.(name)) this.#mark(id, HIT_BIT);
       });
       this.#averageChars = Math.max(16, (this.#averageChars + chars / ids.length) / 2);
       this.#flying = new Set();
@@ -137,7 +137,7 @@ export class NameStore {
   #ask(id: number): void {
     if (this.#wanted.size >= MAX_ASKED || this.#wanted.has(id) || this.#flying.has(id)) return;
     this.#wanted.add(id);
-    this.#mark(id, ASKED);
+    this.#mark(id, ASKED_BIT);
   }
 
   #keep(id: number, name: string): void {

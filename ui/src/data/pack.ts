@@ -9,34 +9,14 @@ import { encodeTiles } from "./pack/tiles.ts";
 import type { ServiceDashboard, ServiceQuery } from "./production-types.ts";
 import { type Source, SourceError } from "./source.ts";
 import { FIRST_INSTANT } from "./tiles.ts";
-import type {
-  AllocationDetails,
-  Answer,
-  Area,
-  Counter,
-  Details,
-  Diff,
-  Flame,
-  Hits,
-  Instant,
-  Layout,
-  MemoryAbout,
-  MemoryWindow,
-  Options,
-  PathPiece,
-  Runs,
-  SearchQuery,
-  SideBySide,
-  SourceFile,
-} from "./types.ts";
+import type * as types from "./types.ts";
 import type { BaselineListed, Counters, KernelRow, MetricHistory, PathPieces, ShownPages } from "./wire.ts";
+import { GROUPINGS, REPORT_FLAGS } from "./wire.ts";
 
 /** Slices in one section of details. */
-const DETAILS = 4096;
+const DETAILS_PER_SECTION = 4096;
 /** What a report can do to an answer by itself. */
 const ARRANGING = new Set(["by", "sort", "filter", "top", "part", "offset", "limit", "full"]);
-/** Flags whose answers a report may hold beside the plain one. */
-const FLAGS = new Set(["leaks", "oom"]);
 
 /** The source inside this page, if it is a report. */
 export function packedSource(): Source | undefined {
@@ -47,22 +27,6 @@ export function packedSource(): Source | undefined {
 export function isComparison(): boolean {
   return Boolean(globalThis.document) && hasSection("diff/0-1");
 }
-
-/** How a command groups its rows unless asked otherwise. */
-const DEFAULT_BY: Record<string, string> = {
-  steps: "breakdown",
-  account: "cause",
-  ops: "name",
-  kernels: "name",
-  memory: "op",
-  modules: "tree",
-  launches: "device",
-  "critical-path": "name",
-  roofline: "shape",
-  code: "function",
-  compile: "region",
-  graphs: "graph",
-};
 
 const LIVE = "A report covers the whole run only. Open the trace with `stepscope view` for everything else.";
 
@@ -76,23 +40,24 @@ class PackSource implements Source {
   readonly #rows = new Map<number, Promise<Map<number, Items>>>();
   readonly #names = new Map<number, Promise<Map<number, string>>>();
 
-  runs(): Promise<Runs> {
-    return need(jsonSection<Runs>("meta"), "the list of runs");
+  runs(): Promise<types.Runs> {
+    return need(jsonSection<types.Runs>("meta"), "the list of runs");
   }
 
-  async ask(run: number, command: string, options: Options = {}): Promise<Answer> {
+  async ask(run: number, command: string, options: types.Options = {}): Promise<types.Answer> {
     const given = Object.entries(options).filter(
       ([, value]) => value !== undefined && value !== false && value !== "",
     );
-    const flag = given.find(([key]) => FLAGS.has(key))?.[0];
+    const flag = given.find(([key]) => REPORT_FLAGS.includes(key))?.[0];
     const beyond = given.find(([key]) => !ARRANGING.has(key) && key !== flag);
     // One operator's kernels are among all kernels by operator.
     const ofOperator = command === "kernels" && beyond?.[0] === "op" ? String(beyond[1]) : undefined;
     if (beyond && ofOperator === undefined)
       throw new SourceError({ message: "Not available in a report.", hint: LIVE });
-    const grouped = options.by && options.by !== DEFAULT_BY[command] ? `?by=${options.by}` : "";
+    const usual = command in GROUPINGS ? GROUPINGS[command as keyof typeof GROUPINGS][0] : undefined;
+    const grouped = options.by && options.by !== usual ? `?by=${options.by}` : "";
     const asked = flag === undefined ? grouped : `?${flag}=1`;
-    const answer = await jsonSection<Answer>(of(run, `ask/${command}${asked}`));
+    const answer = await jsonSection<types.Answer>(of(run, `ask/${command}${asked}`));
     if (!answer) throw new SourceError({ message: "Not included in this report.", hint: LIVE });
     if (ofOperator !== undefined) {
       const rows = (answer.kernels ?? []) as KernelRow[];
@@ -101,8 +66,8 @@ class PackSource implements Source {
     return arrange(answer, options);
   }
 
-  async diff(a: readonly number[], b: readonly number[]): Promise<Diff> {
-    const found = await jsonSection<Diff>(`diff/${a.join(",")}-${b.join(",")}`);
+  async diff(a: readonly number[], b: readonly number[]): Promise<types.Diff> {
+    const found = await jsonSection<types.Diff>(`diff/${a.join(",")}-${b.join(",")}`);
     if (!found)
       throw new SourceError({
         message: "This report does not include this comparison.",
@@ -111,7 +76,7 @@ class PackSource implements Source {
     return found;
   }
 
-  async sideBySide(): Promise<SideBySide> {
+  async sideBySide(): Promise<types.SideBySide> {
     throw new SourceError({ message: "A report holds two runs at most.", hint: LIVE });
   }
 
@@ -138,8 +103,8 @@ class PackSource implements Source {
     return undefined;
   }
 
-  layout(run: number): Promise<Layout> {
-    return need(jsonSection<Layout>(of(run, "timeline")), "the timeline");
+  layout(run: number): Promise<types.Layout> {
+    return need(jsonSection<types.Layout>(of(run, "timeline")), "the timeline");
   }
 
   async tiles(run: number, keys: string[]): Promise<ArrayBuffer> {
@@ -151,11 +116,13 @@ class PackSource implements Source {
     return ids.map((id) => names.get(id) ?? "");
   }
 
-  async slice(run: number, id: number): Promise<Details> {
+  async slice(run: number, id: number): Promise<types.Details> {
     // Instants come after the slices, in sections of their own.
     const kind = id >= FIRST_INSTANT ? "instants" : "details";
     const at = id % FIRST_INSTANT;
-    const all = await jsonSection<Record<string, Details>>(of(run, `${kind}/${Math.floor(at / DETAILS)}`));
+    const all = await jsonSection<Record<string, types.Details>>(
+      of(run, `${kind}/${Math.floor(at / DETAILS_PER_SECTION)}`),
+    );
     const details = all?.[String(id)];
     if (!details)
       throw new SourceError({
@@ -165,45 +132,45 @@ class PackSource implements Source {
     return details;
   }
 
-  async area(run: number, from: number, to: number, rows: number[]): Promise<Area> {
+  async area(run: number, from: number, to: number, rows: number[]): Promise<types.Area> {
     const [items, names, layout] = await Promise.all([this.#items(run), this.#texts(run), this.layout(run)]);
     return areaOf(items, (id) => names.get(id) ?? "", layout, from, to, rows);
   }
 
-  async search(run: number, query: SearchQuery): Promise<Hits> {
+  async search(run: number, query: types.SearchQuery): Promise<types.Hits> {
     const [items, names, layout] = await Promise.all([this.#items(run), this.#texts(run), this.layout(run)]);
     return searchIn(items, names, layout, query);
   }
 
-  async counters(run: number, from: number, to: number): Promise<Counter[]> {
+  async counters(run: number, from: number, to: number): Promise<types.Counter[]> {
     const all = await need(jsonSection<Counters>(of(run, "counters")), "the counters");
     return all.counters.map((counter) => within(counter, from, to));
   }
 
-  async path(run: number, from: number, to: number): Promise<PathPiece[]> {
+  async path(run: number, from: number, to: number): Promise<types.PathPiece[]> {
     const all = await need(jsonSection<PathPieces>(of(run, "path")), "the critical path");
     return all.pieces.filter((piece) => piece.start_ns < to && piece.start_ns + piece.dur_ns > from);
   }
 
-  flame(run: number, weight: string, options: Options = {}): Promise<Flame> {
+  flame(run: number, weight: string, options: types.Options = {}): Promise<types.Flame> {
     if (options.step !== undefined)
       throw new SourceError({ message: "Single steps are not available in a report.", hint: LIVE });
-    return need(jsonSection<Flame>(of(run, `flame/${weight}`)), "this flame graph");
+    return need(jsonSection<types.Flame>(of(run, `flame/${weight}`)), "this flame graph");
   }
 
-  memoryAbout(run: number): Promise<MemoryAbout> {
-    return need(jsonSection<MemoryAbout>(of(run, "memory/about")), "the memory");
+  memoryAbout(run: number): Promise<types.MemoryAbout> {
+    return need(jsonSection<types.MemoryAbout>(of(run, "memory/about")), "the memory");
   }
 
-  async memoryPicture(run: number, window: MemoryWindow): Promise<ArrayBuffer> {
+  async memoryPicture(run: number, window: types.MemoryWindow): Promise<ArrayBuffer> {
     if (window.pool !== undefined)
       throw new SourceError({ message: "Single pools are not available in a report.", hint: LIVE });
     const name = of(run, `memory/picture/${window.of ?? window.axis}/${window.device}`);
     return (await need(section(name), "this picture of the memory")).buffer;
   }
 
-  async memoryState(run: number, device: number, state: number): Promise<Instant> {
-    const all = await jsonSection<Record<string, Instant>>(of(run, `memory/states/${device}`));
+  async memoryState(run: number, device: number, state: number): Promise<types.Instant> {
+    const all = await jsonSection<Record<string, types.Instant>>(of(run, `memory/states/${device}`));
     const found = all?.[String(state)];
     if (!found)
       throw new SourceError({
@@ -213,13 +180,18 @@ class PackSource implements Source {
     return found;
   }
 
-  async memoryFlame(run: number, device: number, state: number): Promise<Flame> {
-    const all = await jsonSection<Record<string, Flame>>(of(run, `memory/flames/${device}`));
+  async memoryFlame(run: number, device: number, state: number): Promise<types.Flame> {
+    const all = await jsonSection<Record<string, types.Flame>>(of(run, `memory/flames/${device}`));
     return need(Promise.resolve(all?.[String(state)]), "this flame graph");
   }
 
-  async memoryAllocation(run: number, device: number, id: number, kind: string): Promise<AllocationDetails> {
-    const all = await jsonSection<Record<string, AllocationDetails>>(of(run, `memory/${kind}/${device}`));
+  async memoryAllocation(
+    run: number,
+    device: number,
+    id: number,
+    kind: string,
+  ): Promise<types.AllocationDetails> {
+    const all = await jsonSection<Record<string, types.AllocationDetails>>(of(run, `memory/${kind}/${device}`));
     const found = all?.[String(id)];
     if (!found)
       throw new SourceError({
@@ -233,8 +205,8 @@ class PackSource implements Source {
     return (await need(jsonSection<ShownPages>(of(run, "shown")), "its pages")).pages;
   }
 
-  async source(run: number, file: string): Promise<SourceFile> {
-    const found = (await jsonSection<Record<string, SourceFile>>(of(run, "sources")))?.[file];
+  async source(run: number, file: string): Promise<types.SourceFile> {
+    const found = (await jsonSection<Record<string, types.SourceFile>>(of(run, "sources")))?.[file];
     if (!found)
       throw new SourceError({ message: "The source of this file is not included in the report.", hint: LIVE });
     return found;
@@ -271,7 +243,7 @@ async function need<T>(part: Promise<T | undefined>, what: string): Promise<T> {
 }
 
 /** A counter between two moments, with the value it comes in with. */
-function within(counter: Counter, from: number, to: number): Counter {
+function within(counter: types.Counter, from: number, to: number): types.Counter {
   let first = 0;
   while (first + 1 < counter.t.length && counter.t[first + 1]! <= from) first++;
   let last = first;

@@ -1,40 +1,25 @@
 // Where data comes from: the server, or the pack inside a report. Views know this interface only.
 
 import type { ServiceDashboard, ServiceQuery } from "./production-types.ts";
-import type {
-  AllocationDetails,
-  Answer,
-  Area,
-  Counter,
-  Details,
-  Diff,
-  Flame,
-  Hits,
-  Instant,
-  Layout,
-  MemoryAbout,
-  MemoryWindow,
-  Options,
-  PathPiece,
-  Problem,
-  Runs,
-  SearchQuery,
-  SideBySide,
-  SourceFile,
-} from "./types.ts";
+import type * as types from "./types.ts";
 import type { BaselineListed, MetricHistory } from "./wire.ts";
 
 export interface Source {
   /** Whether everything is inside this file. */
   readonly isReport: boolean;
   /** All runs; `fresh`: with what was recorded since. */
-  runs(fresh?: boolean): Promise<Runs>;
+  runs(fresh?: boolean): Promise<types.Runs>;
   /** A command's answer, as `--format json` gives it. */
-  ask(run: number, command: string, options?: Options, signal?: AbortSignal): Promise<Answer>;
+  ask(run: number, command: string, options?: types.Options, signal?: AbortSignal): Promise<types.Answer>;
   /** Two sides compared, each one or more recordings; as `stepscope diff --format json` gives it. */
-  diff(a: readonly number[], b: readonly number[], options?: Options, signal?: AbortSignal): Promise<Diff>;
+  diff(
+    a: readonly number[],
+    b: readonly number[],
+    options?: types.Options,
+    signal?: AbortSignal,
+  ): Promise<types.Diff>;
   /** More than two runs, each held to the first. */
-  sideBySide(runs: readonly number[], signal?: AbortSignal): Promise<SideBySide>;
+  sideBySide(runs: readonly number[], signal?: AbortSignal): Promise<types.SideBySide>;
   /** The baselines that are open; a report has none. */
   baselines(signal?: AbortSignal): Promise<BaselineListed[]>;
   /** One metric of a baseline over time. */
@@ -44,30 +29,36 @@ export interface Source {
   /** Says `changed` when something new was written about the service. */
   serviceEvents(): EventSource | undefined;
   /** Where a command's CSV can be had; none in a report. */
-  csvUrl(run: number, command: string, options?: Options): string | undefined;
-  layout(run: number): Promise<Layout>;
+  csvUrl(run: number, command: string, options?: types.Options): string | undefined;
+  layout(run: number): Promise<types.Layout>;
   /** Tiles as `row.level.index`, in the wire format. */
   tiles(run: number, keys: string[], signal?: AbortSignal): Promise<ArrayBuffer>;
   names(run: number, ids: number[]): Promise<string[]>;
-  slice(run: number, id: number, signal?: AbortSignal): Promise<Details>;
-  area(run: number, from: number, to: number, rows: number[], signal?: AbortSignal): Promise<Area>;
-  search(run: number, query: SearchQuery, signal?: AbortSignal): Promise<Hits>;
-  counters(run: number, from: number, to: number, buckets: number, signal?: AbortSignal): Promise<Counter[]>;
+  slice(run: number, id: number, signal?: AbortSignal): Promise<types.Details>;
+  area(run: number, from: number, to: number, rows: number[], signal?: AbortSignal): Promise<types.Area>;
+  search(run: number, query: types.SearchQuery, signal?: AbortSignal): Promise<types.Hits>;
+  counters(
+    run: number,
+    from: number,
+    to: number,
+    buckets: number,
+    signal?: AbortSignal,
+  ): Promise<types.Counter[]>;
   /** The critical path between two moments. */
-  path(run: number, from: number, to: number, buckets: number): Promise<PathPiece[]>;
+  path(run: number, from: number, to: number, buckets: number): Promise<types.PathPiece[]>;
   /** Which pages have something to show about a run, by their ids. */
   shown(run: number, signal?: AbortSignal): Promise<string[]>;
   /** A source file that the run names. */
-  source(run: number, file: string, signal?: AbortSignal): Promise<SourceFile>;
-  flame(run: number, weight: string, options?: Options, signal?: AbortSignal): Promise<Flame>;
+  source(run: number, file: string, signal?: AbortSignal): Promise<types.SourceFile>;
+  flame(run: number, weight: string, options?: types.Options, signal?: AbortSignal): Promise<types.Flame>;
   /** What a memory snapshot has to draw. */
-  memoryAbout(run: number, signal?: AbortSignal): Promise<MemoryAbout>;
+  memoryAbout(run: number, signal?: AbortSignal): Promise<types.MemoryAbout>;
   /** A window of its stacked allocations, in the wire format. A report has the whole only, whatever is asked for. */
-  memoryPicture(run: number, window: MemoryWindow, signal?: AbortSignal): Promise<ArrayBuffer>;
+  memoryPicture(run: number, window: types.MemoryWindow, signal?: AbortSignal): Promise<ArrayBuffer>;
   /** One state of a device's memory. */
-  memoryState(run: number, device: number, state: number, signal?: AbortSignal): Promise<Instant>;
+  memoryState(run: number, device: number, state: number, signal?: AbortSignal): Promise<types.Instant>;
   /** The same by stack, in bytes. */
-  memoryFlame(run: number, device: number, state: number, signal?: AbortSignal): Promise<Flame>;
+  memoryFlame(run: number, device: number, state: number, signal?: AbortSignal): Promise<types.Flame>;
   /** One allocation, or one segment. */
   memoryAllocation(
     run: number,
@@ -75,20 +66,20 @@ export interface Source {
     id: number,
     of: "allocations" | "segments",
     signal?: AbortSignal,
-  ): Promise<AllocationDetails>;
+  ): Promise<types.AllocationDetails>;
 }
 
 /** A failure with a sentence and a hint, to be shown where the answer would have been. */
 export class SourceError extends Error {
-  readonly problem: Problem;
-  constructor(problem: Problem) {
+  readonly problem: types.Problem;
+  constructor(problem: types.Problem) {
     super(problem.message);
     this.problem = problem;
   }
 }
 
 /** What to show for any failure. */
-export function problemOf(error: unknown): Problem {
+export function problemOf(error: unknown): types.Problem {
   if (error instanceof SourceError) return error.problem;
   return { message: error instanceof Error ? error.message : String(error) };
 }

@@ -3,7 +3,7 @@
 import type { Tile } from "./tiles.ts";
 
 /** A row has fewer levels than this. */
-const LEVELS = 64;
+const MAX_LEVELS = 64;
 
 export class TileCache {
   readonly #limit: number;
@@ -25,12 +25,12 @@ export class TileCache {
   }
 
   has(row: number, level: number, index: number): boolean {
-    return this.#lines.get(row * LEVELS + level)?.has(index) ?? false;
+    return this.#lines.get(row * MAX_LEVELS + level)?.has(index) ?? false;
   }
 
   /** The tile, which counts as used now. */
   get(row: number, level: number, index: number): Tile | undefined {
-    const tile = this.#lines.get(row * LEVELS + level)?.get(index);
+    const tile = this.#lines.get(row * MAX_LEVELS + level)?.get(index);
     if (tile && tile !== this.#newest) {
       this.#unlink(tile);
       this.#link(tile);
@@ -39,7 +39,7 @@ export class TileCache {
   }
 
   put(tile: Tile): void {
-    const key = tile.row * LEVELS + tile.level;
+    const key = tile.row * MAX_LEVELS + tile.level;
     let line = this.#lines.get(key);
     if (!line) {
       line = new Map();
@@ -56,7 +56,7 @@ export class TileCache {
   }
 
   #drop(tile: Tile): void {
-    const key = tile.row * LEVELS + tile.level;
+    const key = tile.row * MAX_LEVELS + tile.level;
     const line = this.#lines.get(key);
     line?.delete(tile.index);
     if (line?.size === 0) this.#lines.delete(key);

@@ -1,4 +1,4 @@
-// Asks for tiles: several a request, what is in sight first, what is no longer wanted given up.
+// Asks for tiles: several per request, visible ones first, and cancels those no longer wanted.
 
 import { isAbort, problemOf } from "./source.ts";
 import { TileCache } from "./tile-cache.ts";
@@ -7,7 +7,7 @@ import type { Problem } from "./types.ts";
 
 const CACHE_BYTES = 64 * 1024 * 1024;
 /** The server takes no more in one request. */
-const MOST = 256;
+const MAX_TILES_PER_REQUEST = 256;
 const AT_ONCE = 2;
 const FIRST_RETRY_MS = 400;
 const LAST_RETRY_MS = 5000;
@@ -86,8 +86,8 @@ export class TileStore {
     const missing = keys.filter((key) => !this.#isFlying(key));
     // Looking ahead never delays what is in sight.
     if (urgent === 0 && this.#flying.size > 0) return;
-    for (let at = 0; at < missing.length && this.#flying.size < AT_ONCE; at += MOST)
-      void this.#send(missing.slice(at, at + MOST));
+    for (let at = 0; at < missing.length && this.#flying.size < AT_ONCE; at += MAX_TILES_PER_REQUEST)
+      void this.#send(missing.slice(at, at + MAX_TILES_PER_REQUEST));
   }
 
   /** One tile, now or when it has come. */

@@ -1,9 +1,9 @@
 // Tiles: what one row of the timeline holds in 512 buckets of 2^level ns. Here is how they are named, placed and read.
 
 /** Buckets in a tile. */
-export const BUCKETS = 512;
+export const BUCKETS_PER_TILE = 512;
 /** A bucket is cut this finely on the wire. */
-export const FINE = 4096;
+export const PARTS_PER_BUCKET = 4096;
 /** Levels that a nanosecond count below 2^53 can need. */
 export const MAX_LEVEL = 44;
 
@@ -18,21 +18,21 @@ export const END = 1;
 export const ID = 2;
 export const NAME = 3;
 export const COUNT = 4;
-const WORDS = 5;
+const WORD_COLUMNS = 5;
 // Columns of `Tile.bytes`.
 export const BUSY = 0;
 export const CATEGORY = 1;
 export const FLAGS = 2;
-const BYTES = 3;
+const BYTE_COLUMNS = 3;
 
 /** What a response begins with, how long that is, and what each tile begins with. */
 export const MAGIC = 0x53544c31;
-export const HEAD = 8;
-export const TILE_HEAD = 24;
+export const HEAD_BYTES = 8;
+export const TILE_HEAD_BYTES = 24;
 /** Instants are numbered from here on, slices below. */
 export const FIRST_INSTANT = 0x80000000;
 /** What a tile costs beside its columns: two views, a buffer, an entry in the cache. */
-const OVERHEAD = 480;
+const TILE_OVERHEAD_BYTES = 480;
 
 /** One tile. Its columns lie in a buffer of their own, so that forgetting the tile frees them. */
 export class Tile {
@@ -53,8 +53,8 @@ export class Tile {
     this.index = index;
     this.n = n;
     const from = n === 0 ? 0 : at;
-    this.words = n === 0 ? NO_WORDS : new Uint32Array(columns, from, WORDS * n);
-    this.bytes = n === 0 ? NO_BYTES : new Uint8Array(columns, from + 4 * WORDS * n, BYTES * n);
+    this.words = n === 0 ? NO_WORDS : new Uint32Array(columns, from, WORD_COLUMNS * n);
+    this.bytes = n === 0 ? NO_BYTES : new Uint8Array(columns, from + 4 * WORD_COLUMNS * n, BYTE_COLUMNS * n);
   }
 
   /** When it begins. */
@@ -62,7 +62,7 @@ export class Tile {
     return this.index * tileSpan(this.level);
   }
   get cost(): number {
-    return OVERHEAD + 4 * this.words.length + this.bytes.length;
+    return TILE_OVERHEAD_BYTES + 4 * this.words.length + this.bytes.length;
   }
   /** Start in 1/4096 of a bucket from the tile's beginning. */
   start(i: number): number {
@@ -107,10 +107,10 @@ export class Tile {
 
   /** The time at which an item starts. */
   startNs(i: number): number {
-    return this.from + (this.start(i) / FINE) * 2 ** this.level;
+    return this.from + (this.start(i) / PARTS_PER_BUCKET) * 2 ** this.level;
   }
   endNs(i: number): number {
-    return this.from + (this.end(i) / FINE) * 2 ** this.level;
+    return this.from + (this.end(i) / PARTS_PER_BUCKET) * 2 ** this.level;
   }
 }
 
@@ -119,7 +119,7 @@ const NO_BYTES = new Uint8Array(0);
 
 /** How long a tile is. */
 export function tileSpan(level: number): number {
-  return BUCKETS * 2 ** level;
+  return BUCKETS_PER_TILE * 2 ** level;
 }
 
 /** The level whose buckets are half a pixel to a pixel wide. */
@@ -137,7 +137,7 @@ export function topLevel(extent: number): number {
 
 /** How many bytes the columns of a tile take: the next one starts at a multiple of eight. */
 export function tileBytes(n: number): number {
-  return Math.ceil(((4 * WORDS + BYTES) * n) / 8) * 8;
+  return Math.ceil(((4 * WORD_COLUMNS + BYTE_COLUMNS) * n) / 8) * 8;
 }
 
 export function tileKey(row: number, level: number, index: number): string {
@@ -147,18 +147,19 @@ export function tileKey(row: number, level: number, index: number): string {
 /** Reads a response. Throws with a sentence if it is not what it should be. */
 export function decodeTiles(buffer: ArrayBuffer): Tile[] {
   const view = new DataView(buffer);
-  if (buffer.byteLength < HEAD || view.getUint32(0, true) !== MAGIC) throw new Error("These are not tiles.");
+  if (buffer.byteLength < HEAD_BYTES || view.getUint32(0, true) !== MAGIC)
+    throw new Error("These are not tiles.");
   const tiles: Tile[] = [];
   const total = view.getUint32(4, true);
-  let at = HEAD;
+  let at = HEAD_BYTES;
   for (let i = 0; i < total; i++) {
-    if (at + TILE_HEAD > buffer.byteLength) throw new Error("The tiles end too early.");
+    if (at + TILE_HEAD_BYTES > buffer.byteLength) throw new Error("The tiles end too early.");
     const row = view.getUint32(at, true);
     const level = view.getUint32(at + 4, true);
     const index = view.getFloat64(at + 8, true);
     const n = view.getUint32(at + 16, true);
-    at += TILE_HEAD;
-    const size = (4 * WORDS + BYTES) * n;
+    at += TILE_HEAD_BYTES;
+    const size = (4 * WORD_COLUMNS + BYTE_COLUMNS) * n;
     if (at + size > buffer.byteLength) throw new Error("The tiles end too early.");
     tiles.push(new Tile(row, level, index, n, n === 0 ? buffer : buffer.slice(at, at + size)));
     at += tileBytes(n);

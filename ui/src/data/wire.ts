@@ -37,7 +37,6 @@ export interface AccountRow {
 
 /** A line that holds more in each snapshot. */
 export interface AcrossRow {
-  /** The device. */
   device: number;
   /** The line, as `file(line): function`. */
   name: string;
@@ -45,7 +44,6 @@ export interface AcrossRow {
   levels: number[];
   /** From the first to the last. */
   grown_bytes_across: number;
-  /** On average. */
   growth_bytes_per_snapshot: number;
 }
 
@@ -53,19 +51,15 @@ export interface AcrossRow {
 export interface Advice {
   /** What kind of thing: `holds`, `grows` or `churns`. */
   kind: string;
-  /** The line. */
   place: string;
-  /** The function. */
   function: string;
   /** The bytes that it is about. */
   bytes: number;
-  /** What to do. */
   change: string;
 }
 
 /** One allocation, or one segment. */
 export interface AllocationDetails {
-  /** Its number. */
   id: number;
   /** Where it begins, in hexadecimal. */
   address: string;
@@ -79,7 +73,6 @@ export interface AllocationDetails {
   end_state: number | null;
   /** When it began, since the first entry; none if it was there before, or the history has no times. */
   start_ns: number | null;
-  /** When it ended. */
   end_ns: number | null;
   /** How long it was in use; until the snapshot was taken, if it still was. */
   lifetime_ns: number | null;
@@ -103,7 +96,6 @@ export interface AllocationDetails {
   more_frames: number;
 }
 
-/** The map. */
 export interface AllocatorMap {
   /** The largest segments, by falling size. */
   segments: MapSegment[];
@@ -116,7 +108,7 @@ export interface AllocatorMap {
 }
 
 /** What an amount counts. */
-export type AmountUnit = "bytes" | "nanoseconds" | "samples";
+export type AmountUnit = "nanoseconds" | "bytes" | "samples";
 
 /** What every answer has beside its tables and facts. */
 export interface AnswerFrame {
@@ -130,9 +122,7 @@ export interface AnswerFrame {
 
 /** What an area holds. */
 export interface Area {
-  /** Where it begins. */
   from_ns: number;
-  /** Where it ends. */
   to_ns: number;
   /** Slices and instants in it, in part or wholly. */
   count: number;
@@ -140,7 +130,6 @@ export interface Area {
   total_ns: number;
   /** By name, the most self time first. */
   names: AreaName[];
-  /** Names not listed. */
   names_more: number;
   /** Each row. */
   rows_busy: RowBusy[];
@@ -148,11 +137,9 @@ export interface Area {
 
 /** All of one name in an area. */
 export interface AreaName {
-  /** The name. */
   name: string;
   /** The category of the longest. */
   category: number;
-  /** How many. */
   count: number;
   /** Their time inside the area. */
   total_ns: number;
@@ -180,23 +167,17 @@ export type BlockUse = "active" | "free" | "mixed" | "pending";
 /** What limits a call on a device that wastes nothing. */
 export type Bound = "compute" | "host_bus" | "memory";
 
-/** One step's parts. */
+/** The parts of some time. All but `wall_ns` and `gpu_busy_ns` exclude each other and add up to `wall_ns`. */
 export interface BreakdownRow {
   /** The step's number; -1 for a whole trace. */
   step: number;
-  /** The step's name. */
   name: string;
-  /** Where it begins. */
   start_ns: number;
   /** The time that is shared out. */
   wall_ns: number;
-  /** A kernel ran. */
   kernel_ns: number;
-  /** A copy ran. */
   memcpy_ns: number;
-  /** A fill ran. */
   memset_ns: number;
-  /** Communication went on. */
   communication_ns: number;
   /** The host was in a runtime or driver call. */
   runtime_ns: number;
@@ -208,9 +189,8 @@ export interface BreakdownRow {
   other_ns: number;
   /** Any device work ran. */
   gpu_busy_ns: number;
-  /** Whether the recording probably lacks device work of it. */
+  /** Whether it is left out of averages: the recording probably lacks work of it, or it is a pause. */
   partial: boolean;
-  /** Why. */
   partial_reason: Partial | null;
 }
 
@@ -228,13 +208,9 @@ export interface Burn {
 
 /** A row beside what the bus of its device could do. */
 export interface BusRow {
-  /** The device. */
   device: number | null;
-  /** Where to where. */
   direction: Direction;
-  /** The host side. */
   memory: HostMemory;
-  /** How many. */
   calls: number;
   /** Bytes moved; none if no copy says. */
   bytes: number | null;
@@ -244,7 +220,6 @@ export interface BusRow {
   exposed_ns: number;
   /** Time in the calls that asked for them, on the host. */
   host_ns: number;
-  /** Bytes a second. */
   bytes_per_second: number | null;
   /** Bytes a second of copies of at least 1 MiB. */
   large_bytes_per_second: number | null;
@@ -253,7 +228,7 @@ export interface BusRow {
 }
 
 /** What kind of work it is. */
-export type Category = "attention" | "communication" | "convolution" | "copy" | "gemm" | "indexing" | "memset" | "normalization" | "optimizer" | "other" | "pointwise" | "reduction";
+export type Category = "communication" | "gemm" | "convolution" | "attention" | "copy" | "memset" | "other" | "indexing" | "normalization" | "optimizer" | "pointwise" | "reduction";
 
 /** How many events of one category there are. */
 export interface CategoryInfo {
@@ -261,7 +236,6 @@ export interface CategoryInfo {
   category: string;
   /** What it means: a kind of slice, or `point`. */
   kind: string;
-  /** How many. */
   count: number;
 }
 
@@ -269,15 +243,11 @@ export type Cause = "kernel" | "communication" | "copy" | "fill" | "host_data_lo
 
 /** One cause in both runs. */
 export interface CauseChange {
-  /** The cause. */
   cause: Cause;
   /** What it is called. */
   label: string;
-  /** What it means. */
   definition: string | null;
-  /** Per step, before. */
   before_ns: number;
-  /** Per step, after. */
   after_ns: number;
   /** The change per step. */
   delta_ns: number;
@@ -308,7 +278,6 @@ export type Change = "added" | "decreased" | "increased" | "removed" | "same";
 
 /** One place in both runs. */
 export interface ChangeRow {
-  /** What happened. */
   change: Change;
   /** What the two were matched by. */
   matched: Matched;
@@ -318,15 +287,12 @@ export interface ChangeRow {
   module: string | null;
   /** Whether it is the module's backward pass. */
   backward: boolean;
-  /** The operator. */
   op: string | null;
   /** The kernel, or what the host was in; as the later run calls it. */
   name: string;
   /** What the earlier run calls it, where that differs. */
   before_name: string | null;
-  /** Per step, before. */
   before_ns: number;
-  /** Per step, after. */
   after_ns: number;
   /** The change per step. */
   delta_ns: number;
@@ -336,26 +302,21 @@ export interface ChangeRow {
   is_noise: boolean;
   /** Kernels, copies or stretches of idle time per step, before. */
   before_count: number;
-  /** The same after. */
   after_count: number;
 }
 
 /** What is directly inside a slice, by name. */
 export interface Child {
-  /** The name. */
   name: string;
-  /** How often. */
   count: number;
-  /** Its time. */
   total_ns: number;
 }
 
 /** Whose time is shown. */
-export type Clock = "device" | "host";
+export type Clock = "host" | "device";
 
 /** One function, or one function and what it called. */
 export interface CodeRow {
-  /** The function. */
   function: string;
   /** Its file; none for what belongs to no function of the program. */
   file: string | null;
@@ -365,7 +326,6 @@ export interface CodeRow {
   called: string | null;
   /** How often it ran. */
   calls: number;
-  /** Host time. */
   host_ns: number;
   /** Waiting for a device. */
   wait_ns: number;
@@ -385,7 +345,6 @@ export interface CodeRow {
 export interface CollectiveRow {
   /** What the ranks do. */
   operation: Operation;
-  /** Where it runs. */
   side: Side;
   /** The type of the elements, as recorded. */
   dtype: string | null;
@@ -395,7 +354,6 @@ export interface CollectiveRow {
   ranks: number | null;
   /** Bytes of one call's message. */
   bytes: number | null;
-  /** How often. */
   calls: number;
   /** Time of all calls. */
   total_ns: number;
@@ -429,11 +387,8 @@ export type ComparisonVerdict = "faster" | "inconclusive" | "no_difference" | "s
 
 /** A phase of the compiler. */
 export interface CompilePhase {
-  /** Its name. */
   phase: string;
-  /** How often. */
   calls: number;
-  /** Its time. */
   total_ns: number;
   /** Its time without phases inside of it. */
   self_ns: number;
@@ -469,13 +424,10 @@ export type Confidence = "high" | "low" | "medium";
 /** What a row is about. */
 export type CopyKind = "memcpy" | "memset";
 
-/** One row: all copies or fills of a name such as `Memcpy HtoD (Pinned -> Device)`. */
+/** One row: all copies or memsets of a name such as `Memcpy HtoD (Pinned -> Device)`. */
 export interface CopyRow {
-  /** The name. */
   name: string;
-  /** Copy or fill. */
   kind: CopyKind;
-  /** How many. */
   calls: number;
   /** Bytes moved; none if no call says. */
   bytes: number | null;
@@ -495,9 +447,7 @@ export interface CopyRow {
 
 /** Rules that could not look, and what to record for them. */
 export interface CouldNotLook {
-  /** What to record. */
   needs: string;
-  /** The rules. */
   rules: string[];
   /** Whether the rules see something without it, though less. */
   partly: boolean;
@@ -509,19 +459,15 @@ export interface CouldNotLook {
 export interface Counter {
   /** What tells it apart. */
   id: string;
-  /** Its name. */
   label: string;
-  /** What it counts. */
   unit: Unit;
   /** What to write after a value, where the file says it; else empty. */
   suffix: string;
   /** Its device, if it has one. */
   device: number | null;
-  /** What it means. */
   definition: string;
   /** The highest value in the whole trace; 1 for shares. */
   max: number;
-  /** Moments. */
   t: number[];
   /** The lowest value from each moment to the next. */
   lo: number[];
@@ -560,13 +506,11 @@ export interface Counts {
 
 /** Idle time that one operator, range or call is to blame for. */
 export interface CulpritRow {
-  /** Why. */
   cause: Cause;
   /** The operator, range or call; what the cause says, where there is none. */
   culprit: string;
   /** How many pieces of gaps. */
   pieces: number;
-  /** Their time. */
   idle_ns: number;
   /** Part of all idle time. */
   share: number;
@@ -574,7 +518,6 @@ export interface CulpritRow {
 
 /** A point of a curve. */
 export interface CurvePoint {
-  /** When. */
   at_ns: number;
   /** Bytes in use after this mark. */
   allocated_bytes: number;
@@ -582,9 +525,9 @@ export interface CurvePoint {
   reserved_bytes: number | null;
 }
 
-/** What one figure means. */
+/** What one metric means. */
 export interface Definition {
-  /** The figure's field name, as in machine output (`host_self_ns`). */
+  /** The metric's field name, as in machine output (`host_self_ns`). */
   field: string;
   /** What it is called in tables (`Host self`). */
   label: string;
@@ -596,17 +539,12 @@ export interface Definition {
 export interface Details {
   /** Its number; an instant's has [`INSTANT`] set. */
   id: number;
-  /** Its name. */
   name: string;
-  /** Its category. */
   category: number;
-  /** Its row. */
   row: number;
-  /** When it starts. */
   start_ns: number;
   /** How long it takes. */
   dur_ns: number;
-  /** What it means. */
   kind: string;
   /** Its category as the file spells it. */
   cat: string;
@@ -632,7 +570,6 @@ export interface Details {
   children: Child[];
   /** What belongs to it elsewhere. */
   links: Link[];
-  /** Links not listed. */
   links_more: number;
   /** The operator whose row tells more. */
   op: string | null;
@@ -644,9 +581,7 @@ export interface Details {
 export interface DeviceInfo {
   /** Its number on its host. */
   index: number;
-  /** Its product name. */
   name: string;
-  /** Memory in bytes. */
   total_memory_bytes: number | null;
   /** Compute capability (`9.0`). */
   compute_capability: string | null;
@@ -656,15 +591,12 @@ export interface DeviceInfo {
   warp_size: number | null;
 }
 
-/** One device's memory. */
 export interface DeviceMemory {
   /** `CPU`, `CUDA 0`, … */
   device: string;
   /** PyTorch's number for the kind of device (0 CPU, 1 CUDA, 6 HIP, …), if given. */
   device_type: number | null;
-  /** The device's number. */
   device_id: number | null;
-  /** Marks that count. */
   records: number;
   /** Whether every level is the allocator's own total. If not, levels are running sums from 0. */
   totals_from_file: boolean;
@@ -674,7 +606,6 @@ export interface DeviceMemory {
   opening_allocated_bytes: number;
   /** Level after the last mark that counts. */
   closing_allocated_bytes: number;
-  /** Highest level. */
   peak_allocated_bytes: number;
   /** When it was first reached. */
   peak_at_ns: number;
@@ -682,21 +613,15 @@ export interface DeviceMemory {
   peak_reserved_bytes: number | null;
   /** When that was first reached. */
   peak_reserved_at_ns: number | null;
-  /** How many allocations. */
   allocation_count: number;
-  /** Their bytes. */
   allocated_bytes: number;
-  /** How many releases. */
   free_count: number;
-  /** Their bytes. */
   freed_bytes: number;
   /** Releases of memory whose allocation is not in the file. */
   unmatched_frees: number;
-  /** Their bytes. */
   unmatched_free_bytes: number;
   /** Allocations not released by the end of the file. */
   still_live: number;
-  /** Their bytes. */
   still_live_bytes: number;
   /** Allocations whose address was given out again without a release in the file. */
   unseen_releases: number;
@@ -710,7 +635,6 @@ export interface DeviceMemory {
   peak_by_operator: LiveOperator[];
   /** What lived at the peak by operator and Python stack; closes to the peak. */
   peak_by_stack: LiveStack[];
-  /** Levels over time. */
   curve: CurvePoint[];
   /** Whether the curve leaves marks out. */
   curve_sampled: boolean;
@@ -719,7 +643,6 @@ export interface DeviceMemory {
 /** A point of a device's queue. */
 export interface DeviceQueuePoint {
   device: number | null;
-  /** When. */
   at_ns: number;
   /** How much is launched but not started from then on. */
   queued: number;
@@ -765,24 +688,19 @@ export interface DeviceStep {
   exposed_comm_ns: number;
   /** Copies that nothing hides. */
   exposed_memcpy_ns: number;
-  /** Any work. */
   busy_ns: number;
-  /** No work. */
   idle_ns: number;
-  /** Busy and idle. */
   total_ns: number;
   /** Communication, hidden or not. */
   total_comm_ns: number;
   /** Copies, hidden or not. */
   total_memcpy_ns: number;
-  /** Slices counted. */
   slices: number;
   /** Slices without a recorded launching call, counted or not. */
   unlinked: number;
 }
 
-/** Where to where. */
-export type Direction = "device_to_device" | "device_to_host" | "host_to_device" | "other" | "peer";
+export type Direction = "host_to_device" | "device_to_host" | "device_to_device" | "other" | "peer";
 
 /** The run's place in a distributed job. */
 export interface Distributed {
@@ -818,7 +736,6 @@ export interface DrawnLedger {
 
 /** A line of the program in a picture. */
 export interface DrawnPlace {
-  /** The line. */
   place: MemoryPlace;
   /** Its share of the pixels that show something. */
   share: number;
@@ -826,9 +743,7 @@ export interface DrawnPlace {
 
 /** An operator that ran without being compiled between compiled parts. */
 export interface EagerRow {
-  /** The operator. */
   name: string;
-  /** How often. */
   calls: number;
   /** How often in a step. */
   calls_per_step: number;
@@ -844,11 +759,9 @@ export interface EagerRow {
 export interface EdgeRow {
   /** The function that called. */
   caller: string;
-  /** Where it is. */
   caller_place: string;
   /** The function that was called. */
   callee: string;
-  /** Where it is. */
   callee_place: string;
   /** How often, where calls were counted. */
   calls: number | null;
@@ -873,11 +786,9 @@ export type Estimate = "model" | "none" | "replay" | "upper_bound";
 
 /** One stretch of memory in use. */
 export interface Event {
-  /** The device. */
   device: string;
   /** Innermost operator at the allocation; `None` outside any, or when the allocation is not in the file. */
   operator: string | null;
-  /** Its size. */
   bytes: number;
   /** Its address, if given. */
   address: number | null;
@@ -909,12 +820,10 @@ export interface EventsLedger {
   closes: boolean;
 }
 
-/** One figure that a finding rests on. */
+/** A metric that a finding rests on. */
 export interface Evidence {
-  /** What it is. */
   label: string;
-  /** The figure. */
-  value: Figure;
+  value: Metric;
   /** What it means, so that a reader can recompute it. */
   definition: string;
 }
@@ -948,54 +857,10 @@ export interface Exemplar {
 }
 
 /** What kind of work an operator does. */
-export type Family = "attention" | "compiled" | "convolution" | "copy" | "elementwise" | "gemm" | "indexing" | "loss" | "normalization" | "optimizer" | "pooling" | "reduction" | "softmax";
-
-/** A figure with its unit. */
-export type Figure = {
-  unit: "bytes";
-  value: number;
-} | {
-  unit: "bytes_per_second";
-  value: number;
-} | {
-  unit: "count";
-  value: number;
-} | {
-  unit: "ns";
-  value: number;
-} | {
-  unit: "number";
-  value: number;
-} | {
-  unit: "share";
-  value: number;
-} | {
-  unit: "text";
-  value: string;
-};
-
-/** One figure of both runs. */
-export interface FigureRow {
-  /** Which. */
-  figure: string;
-  /** What it counts. */
-  unit: FigureUnit;
-  /** Before: the mean of the recordings that say. */
-  before: number | null;
-  /** After. */
-  after: number | null;
-  /** After less before. */
-  delta: number | null;
-  /** Whether less of it is better; none where neither is. */
-  less_is_better: boolean | null;
-}
-
-/** What a figure counts. */
-export type FigureUnit = "bytes" | "count" | "joules" | "nanoseconds" | "per_second" | "share";
+export type Family = "attention" | "compiled" | "convolution" | "copy" | "elementwise" | "gemm" | "loss" | "pooling" | "indexing" | "normalization" | "optimizer" | "reduction" | "softmax";
 
 /** What one rule found. */
 export interface Finding {
-  /** The rule. */
   rule: string;
   /** One line: what, and how much. */
   title: string;
@@ -1013,11 +878,13 @@ export interface Finding {
   saves_unprofiled_share: number | null;
   /** Where that comes from. */
   estimate: Estimate;
+  /** The best of its changes that was measured. */
+  measured: TriedFix | null;
+  /** The same in words. */
+  measured_text: string | null;
   /** What it rests on. */
   evidence: Evidence[];
-  /** Why it happens. */
   why: string;
-  /** What to change. */
   fix: string;
   /** The change as code. */
   code: string | null;
@@ -1026,7 +893,7 @@ export interface Finding {
   /** The line of the program, if stacks were recorded. */
   source: string | null;
   /** Slices that show it. */
-  slices: Shown[];
+  slices: ShownSlice[];
   /** From where to where in the trace, if it has a place. */
   range_ns: [number, number] | null;
 }
@@ -1035,7 +902,6 @@ export interface Finding {
 export interface FindingChange {
   /** `new`, `gone` or `both`. */
   change: FindingState;
-  /** The rule. */
   rule: string;
   /** What it says, of the later run where both have it. */
   title: string;
@@ -1095,7 +961,6 @@ export interface Flame {
 /** What the flame graph is about. */
 export type FlameWeight = "device" | "host" | "module";
 
-/** One stack. */
 export interface FoldedRow {
   /** Frames from the outermost to the leaf, joined by `;`. */
   stack: string;
@@ -1106,9 +971,19 @@ export interface FoldedRow {
 /** How the iterations were found. */
 export type FoundBy = "copies_to_host" | "device_range" | "forward_pass" | "graph_launch" | "nothing" | "python_call" | "range";
 
+/** How steps were found that are not marked. */
+export interface FoundSteps {
+  by: StepsFoundBy;
+  /** What repeats. */
+  name: string;
+  /** Repeats of another kind, as the prefill of a generation is: they are no steps. */
+  apart: number;
+  /** All of it: `12 iterations found by the repeating range decode_step`. */
+  sentence: string;
+}
+
 /** A frame of a stack. */
 export interface FrameText {
-  /** The function. */
   function: string;
   /** Its file, or empty. */
   file: string;
@@ -1120,9 +995,7 @@ export interface FrameText {
 
 /** When a device is full. */
 export interface FullRow {
-  /** The device. */
   device: number;
-  /** How much memory. */
   limit_bytes: number;
   /** Whether the device is known to have it; otherwise it is a common size. */
   known: boolean;
@@ -1148,9 +1021,7 @@ export interface FunctionOfSource {
   device_ns: number | null;
 }
 
-/** One function. */
 export interface FunctionRow {
-  /** Its name. */
   name: string;
   /** The file it is in; none for functions that are not Python's. */
   file: string | null;
@@ -1207,37 +1078,26 @@ export type GapKind = "dependency" | "end_of_step" | "host_late" | "launch_laten
 
 /** Idle time of one kind on one device. */
 export interface GapKindRow {
-  /** The device. */
   device: number | null;
-  /** The class. */
   kind: GapKind;
-  /** How many gaps. */
   gaps: number;
-  /** Their time. */
   idle_ns: number;
-  /** The longest. */
   max_ns: number;
   /** Part of the steps' time. */
   share_of_steps: number;
 }
 
-/** One gap. */
 export interface GapRow {
-  /** The device. */
   device: number | null;
   /** The step it lies in. */
   step: number;
   /** Where the device ran dry. */
   start_ns: number;
-  /** How long. */
   idle_ns: number;
-  /** Its class. */
   kind: GapKind;
-  /** The largest cause. */
   cause: Cause;
   /** What the host was in. */
   culprit: string | null;
-  /** What ran next. */
   next: string | null;
   /** Python frames from the innermost; empty unless stacks were recorded. */
   stack: string[];
@@ -1252,11 +1112,9 @@ export interface GapsTotals {
 
 /** A kernel that the compiler generated. */
 export interface GeneratedRow {
-  /** The kernel. */
   kernel: string;
   /** The region that runs it, where known; with `backward` behind it in the backward pass. */
   region: string | null;
-  /** What generated it. */
   backend: string | null;
   /** Sizes chosen for it. */
   config: string | null;
@@ -1264,7 +1122,6 @@ export interface GeneratedRow {
   file: string | null;
   /** How often it ran. */
   calls: number;
-  /** Its device time. */
   total_ns: number;
   /** That of a call on average. */
   mean_ns: number;
@@ -1272,17 +1129,13 @@ export interface GeneratedRow {
   share: number;
 }
 
-/** One device's use. */
 export interface GpuRow {
-  /** Its number. */
   device: number | null;
   /** Its product name, if the file says. */
   name: string | null;
   /** The length of the window. */
   window_ns: number;
-  /** Any work ran. */
   busy_ns: number;
-  /** A kernel ran. */
   kernel_busy_ns: number;
   /** Kernel busy / window. */
   utilization: number | null;
@@ -1321,7 +1174,6 @@ export interface GpuRow {
 /** How well a device is used. */
 export type Grade = "fair" | "good" | "poor";
 
-/** A graph. */
 export interface GraphRow {
   /** Its id, or a letter if the trace has none. */
   graph: string;
@@ -1345,7 +1197,6 @@ export interface GraphRow {
   gap_share: number;
   /** The launching call on the host: the median. */
   call_p50_ns: number;
-  /** All launching calls. */
   call_ns: number;
   /** The kernel that takes most of its time. */
   longest: string;
@@ -1353,15 +1204,11 @@ export interface GraphRow {
 
 /** A thread, a stream, or something derived from them. */
 export interface GroupInfo {
-  /** Its number. */
   id: number;
-  /** Its name. */
   label: string;
   /** Its device or process. */
   detail: string;
-  /** What it shows. */
   kind: GroupKind;
-  /** Its rows. */
   rows: number[];
   /** How many slices are on them; steps count as slices. */
   slices: number;
@@ -1370,7 +1217,7 @@ export interface GroupInfo {
 }
 
 /** What a group shows. */
-export type GroupKind = "device" | "host" | "modules" | "other" | "steps";
+export type GroupKind = "device" | "host" | "other" | "modules" | "steps";
 
 /** A region that takes more time than before. */
 export interface Grown {
@@ -1419,7 +1266,6 @@ export interface Hardware {
   int8: number | null;
   /** 4-bit floats. */
   fp4: number | null;
-  /** Memory. */
   memory_gbs: number;
   /** Memory in GB (decimal, as sold). */
   memory_gb: number;
@@ -1463,11 +1309,8 @@ export interface Health {
 
 /** Bytes and allocations of one line. */
 export interface HeapLineRow {
-  /** The function. */
   function: string;
-  /** The file. */
   file: string;
-  /** The line. */
   line: number;
   /** Bytes alive at the peak. */
   peak_bytes: number;
@@ -1481,9 +1324,7 @@ export interface HeapLineRow {
   live_count: number;
   /** What was added to them in the later part of the run; none in one too short to say. */
   growth_bytes: number | null;
-  /** Bytes ever allocated. */
   allocated_bytes: number;
-  /** How often. */
   allocations: number;
 }
 
@@ -1499,9 +1340,7 @@ export interface HeapStackRow {
   peak_count: number;
   /** Bytes alive at the end. */
   live_bytes: number;
-  /** Bytes ever allocated. */
   allocated_bytes: number;
-  /** How often. */
   allocations: number;
 }
 
@@ -1547,27 +1386,20 @@ export interface HistoryPoint {
 
 /** All hits of one name. */
 export interface HitName {
-  /** The name's number. */
   id: number;
-  /** The name. */
   name: string;
-  /** How many. */
   count: number;
-  /** Their time. */
   total_ns: number;
 }
 
-/** What was found. */
 export interface Hits {
   /** What was looked for. */
   query: string;
   /** Slices and instants found. */
   total: number;
-  /** Their time. */
   total_ns: number;
   /** By name, the most time first. */
   names: HitName[];
-  /** Names not listed. */
   names_more: number;
   /** The first of them, in order. */
   hits: Ref[];
@@ -1577,17 +1409,12 @@ export interface Hits {
 
 /** A line that held memory when a request was refused. */
 export interface HolderRow {
-  /** The device. */
   device: number;
   /** The request, counted from 1. */
   refusal: number;
-  /** The function. */
   function: string;
-  /** The file. */
   file: string;
-  /** The line. */
   line: number;
-  /** What it held. */
   held_bytes: number;
   /** In so many allocations. */
   held_count: number;
@@ -1668,7 +1495,6 @@ export type InputBound = "highly" | "moderately" | "not" | "potentially" | "unkn
 
 /** One state of a device's memory. */
 export interface Instant {
-  /** The state. */
   state: number;
   /** When it began, since the first entry; none where the history has no times. */
   at_ns: number | null;
@@ -1680,15 +1506,12 @@ export interface Instant {
   pending_bytes: number;
   /** Taken from the device. */
   reserved_bytes: number;
-  /** Reserved and unused. */
   free_bytes: number;
-  /** Allocations in use. */
   allocations: number;
   /** Lines by what they held, the largest first. */
   lines: LiveLine[];
   /** How many lines held something. */
   line_count: number;
-  /** Where everything lay. */
   map: AllocatorMap;
 }
 
@@ -1696,9 +1519,7 @@ export interface Instant {
 export interface InstructionRow {
   /** The instruction, category, line, path or program. */
   name: string;
-  /** The program. */
   program: string | null;
-  /** The program's number. */
   program_id: number | null;
   /** The compiler's word for it. */
   opcode: string | null;
@@ -1710,7 +1531,6 @@ export interface InstructionRow {
   calls: number;
   /** Kernels, copies and memsets that ran it. */
   kernels: number;
-  /** Its time. */
   total_ns: number;
   /** Its time without what ran inside it. */
   self_ns: number;
@@ -1722,9 +1542,7 @@ export interface InstructionRow {
   flops: number | null;
   /** Bytes read and written, all calls together. */
   bytes: number | null;
-  /** Operations per second. */
   tflops: number | null;
-  /** Bytes per second. */
   gbs: number | null;
   /** That rate of operations / the device's peak. */
   of_peak_flops: number | null;
@@ -1750,11 +1568,9 @@ export interface InstructionRow {
   by_order_ns: number;
   /** When it first ran. */
   first_ns: number;
-  /** When that ended. */
   first_end_ns: number;
 }
 
-/** All of it. */
 export interface InstructionsTotals {
   /** Device time that names an instruction. */
   device_named_ns: number;
@@ -1770,13 +1586,11 @@ export interface InstructionsTotals {
   programs: number;
 }
 
-/** One iteration. */
 export interface Iteration {
   /** What stands for it in the trace. */
   name: string;
   /** What it works on. */
   kind: IterationKind;
-  /** Where it begins. */
   start_ns: number;
   /** How long it takes, its device work included. */
   wall_ns: number;
@@ -1788,7 +1602,6 @@ export interface Iteration {
   gap_ns: number | null;
   /** Requests in the batch. */
   requests: number | null;
-  /** Tokens worked on. */
   tokens: number | null;
   /** Of those, tokens of prompts. */
   context_tokens: number | null;
@@ -1797,11 +1610,10 @@ export interface Iteration {
 }
 
 /** What an iteration works on. */
-export type IterationKind = "decode" | "mixed" | "prefill" | "unknown";
+export type IterationKind = "decode" | "prefill" | "mixed" | "unknown";
 
 /** The verdict for programs. */
 export interface Judged {
-  /** What follows. */
   verdict: ComparisonVerdict;
   /** The sentence. */
   sentence: string;
@@ -1811,7 +1623,6 @@ export interface Judged {
   rests_on: string;
   /** The baseline's number: the median over its repeats. */
   baseline: number | null;
-  /** The current number. */
   current: number | null;
   /** Current over baseline, the best estimate; unknown if a side is empty or the baseline is 0. */
   ratio: number | null;
@@ -1841,7 +1652,6 @@ export interface KeptSpan {
   duration_ns: number;
 }
 
-/** One row. */
 export interface KernelRow {
   /** The name as the file has it; [`crate::names::kernel_name::short`] makes it readable. */
   name: string;
@@ -1904,15 +1714,11 @@ export interface KernelsTotals {
 
 /** All iterations of a kind. */
 export interface KindRow {
-  /** The kind. */
   kind: IterationKind;
-  /** How many. */
   iterations: number;
-  /** Their time. */
   total_ns: number;
   /** Its share of the time from the first iteration to the last. */
   share: number;
-  /** The median. */
   wall_p50_ns: number;
   /** The 95th percentile. */
   wall_p95_ns: number;
@@ -1932,17 +1738,14 @@ export interface LaneInfo {
   device: boolean;
   /** Process, or device, as the file names it. */
   process: string;
-  /** The process's name. */
   process_name: string;
   /** Thread, or stream, as the file names it. */
   thread: string;
-  /** The thread's name. */
   thread_name: string;
   /** Slices on it that belong there: a thread's calls, or a stream's work. */
   slices: number;
   /** Slices of other meanings (recording windows, unknown categories). */
   other_slices: number;
-  /** Points on it. */
   points: number;
   /** Earliest start of a slice. */
   first_ns: number | null;
@@ -1964,17 +1767,14 @@ export interface LargestRow {
   largest_batch_high: number | null;
 }
 
-/** One device's launches. */
 export interface LaunchRow {
-  /** The device. */
   device: number | null;
   /** Work with a known launch. */
   launches: number;
   /** Median delay from launch to start. */
   delay_p50_ns: number;
-  /** Delay that 95 % stay under. */
+  /** Delay that 95% stay under. */
   delay_p95_ns: number;
-  /** The longest delay. */
   delay_max_ns: number;
   /** What a launch costs at least. */
   latency_ns: number;
@@ -1982,17 +1782,13 @@ export interface LaunchRow {
   call_p50_ns: number;
   /** Time of all launching calls on the host. */
   calls_ns: number;
-  /** Kernels. */
   kernels: number;
   /** Kernels shorter than their launching call. */
   short_kernels: number;
-  /** Their time. */
   short_kernels_ns: number;
   /** Median time of a kernel. */
   kernel_p50_ns: number;
-  /** Mean queue. */
   queue_mean: number;
-  /** Longest queue. */
   queue_max: number;
   /** Part of the work that found its stream empty. */
   dry_share: number;
@@ -2014,25 +1810,17 @@ export interface Layout {
   categories: string[];
   /** Whether everything in the file is drawn. */
   ledger: DrawnLedger;
-  /** The steps. */
   steps: StepInfo[];
 }
 
-/** Something that grows. */
 export interface LeakRow {
-  /** The device. */
   device: number;
-  /** The function. */
   function: string;
-  /** The file. */
   file: string;
-  /** The line. */
   line: number;
   /** Growth per iteration, or per second. */
   growth_bytes_each: number;
-  /** At least. */
   growth_low: number;
-  /** At most. */
   growth_high: number;
   /** `iteration` or `second`. */
   per: string;
@@ -2042,7 +1830,6 @@ export interface LeakRow {
   held_bytes: number;
   /** In so many allocations. */
   held_count: number;
-  /** Moments compared. */
   compared: number;
   /** One stack that it comes from, innermost first. */
   stack: string[];
@@ -2080,9 +1867,7 @@ export interface LineOfSource {
 
 /** A slice that belongs to another. */
 export interface Link {
-  /** How. */
   relation: Relation;
-  /** The other. */
   to: Ref;
 }
 
@@ -2128,7 +1913,6 @@ export interface LiveBufferRow {
 
 /** What a line held. */
 export interface LiveLine {
-  /** The line. */
   place: MemoryPlace;
   /** Bytes that it held. */
   bytes: number;
@@ -2142,9 +1926,7 @@ export interface LiveLine {
 
 /** Bytes alive at the peak that one kind of operator had allocated. */
 export interface LiveOperator {
-  /** The operator. */
   operator: string;
-  /** Bytes alive. */
   bytes: number;
   /** In how many allocations; `None` for the part of unknown origin. */
   count: number | null;
@@ -2152,15 +1934,11 @@ export interface LiveOperator {
 
 /** What was in use. */
 export interface LiveRow {
-  /** The device. */
   device: number;
   /** The line, stack, module, size or category. */
   name: string;
-  /** Bytes. */
   live_bytes_then: number;
-  /** Bytes asked for. */
   requested_bytes: number;
-  /** Allocations. */
   live_count_then: number;
   /** Of all in use. */
   live_share: number;
@@ -2168,11 +1946,9 @@ export interface LiveRow {
 
 /** Bytes alive at the peak that one operator had allocated from one place in the program. */
 export interface LiveStack {
-  /** The operator. */
   operator: string;
   /** Python calls around it on its thread, innermost first. */
   frames: string[];
-  /** Bytes alive. */
   bytes: number;
   /** In how many allocations; `None` for the part of unknown origin. */
   count: number | null;
@@ -2186,9 +1962,7 @@ export interface LoaderOp {
 
 /** One step's data loading. */
 export interface LoadingRow {
-  /** The step. */
   step: number;
-  /** Its time. */
   wall_ns: number;
   /** Time in data loading. */
   loading_ns: number;
@@ -2205,7 +1979,6 @@ export interface LoadingTotals {
 
 /** One process and its lock. */
 export interface LockRow {
-  /** The process. */
   process: string;
   /** Threads that were sampled. */
   threads: number;
@@ -2247,7 +2020,6 @@ export interface MapBlock {
   used_bytes: number;
 }
 
-/** One segment. */
 export interface MapSegment {
   /** Where it begins, in hexadecimal. */
   address: string;
@@ -2323,7 +2095,6 @@ export interface MemoryDevice {
 
 /** A line of a program. */
 export interface MemoryPlace {
-  /** The function. */
   function: string;
   /** Its file; empty where there is none. */
   file: string;
@@ -2364,6 +2135,30 @@ export type Method = {
   kind: "student";
 };
 
+/** A value with its unit. */
+export type Metric = {
+  unit: "bytes";
+  value: number;
+} | {
+  unit: "bytes_per_second";
+  value: number;
+} | {
+  unit: "count";
+  value: number;
+} | {
+  unit: "ns";
+  value: number;
+} | {
+  unit: "number";
+  value: number;
+} | {
+  unit: "share";
+  value: number;
+} | {
+  unit: "text";
+  value: string;
+};
+
 /** One metric of a baseline over its measurements. */
 export interface MetricHistory {
   /** The baseline. */
@@ -2371,7 +2166,7 @@ export interface MetricHistory {
   /** The metric. */
   metric: string;
   /** What it counts. */
-  unit: FigureUnit;
+  unit: MetricUnit;
   /** The measurements, the oldest first. */
   points: HistoryPoint[];
   /** Where the level changed. */
@@ -2379,6 +2174,21 @@ export interface MetricHistory {
   /** Measurements of another machine, taken in another way, or without the metric. */
   left_out: number;
 }
+
+/** One metric of both runs. */
+export interface MetricRow {
+  figure: string;
+  unit: MetricUnit;
+  /** Before: the mean of the recordings that say. */
+  before: number | null;
+  after: number | null;
+  delta: number | null;
+  /** Whether less of it is better; none where neither is. */
+  less_is_better: boolean | null;
+}
+
+/** What a metric counts. */
+export type MetricUnit = "count" | "nanoseconds" | "bytes" | "joules" | "per_second" | "share";
 
 /** One module at one place of the model. */
 export interface Module {
@@ -2434,7 +2244,6 @@ export interface ModuleClassRow {
 export interface ModulesLedger {
   /** Sum of the durations of all device work. */
   device_ns: number;
-  /** Under a module. */
   forward_device_ns: number;
   /** Under the backward operator of a module's operator. */
   backward_device_ns: number;
@@ -2516,39 +2325,29 @@ export type NoCost = "communication" | "no_model" | "no_operator" | "not_recorde
 
 /** A node of a graph, over all replays. */
 export interface NodeRow {
-  /** Its graph. */
   graph: string;
   /** Its place in the order of the first replay, from 1. */
   node: number;
-  /** What runs. */
   name: string;
   /** In how many replays. */
   replays: number;
-  /** All of them. */
   total_ns: number;
   /** Its share of all nodes' time in its graph. */
   share: number;
-  /** The mean. */
   mean_ns: number;
-  /** The median. */
   p50_ns: number;
   /** The 95th percentile. */
   p95_ns: number;
-  /** The longest. */
   max_ns: number;
   /** How long nothing of the replay ran before it, on average. */
   before_ns: number;
 }
 
-/** A note. */
 export interface NoteInfo {
-  /** A stable name. */
   code: string;
   /** `lost`, `repaired` or `info`. */
   severity: string;
-  /** How often. */
   count: number;
-  /** What happened. */
   sentence: string;
   /** Byte offsets in the text of the first few. */
   offsets: number[];
@@ -2599,9 +2398,8 @@ export interface OomRow {
 }
 
 /** What a row is about. */
-export type OpKind = "annotation" | "driver" | "kernel" | "memcpy" | "memory" | "memset" | "op" | "overhead" | "runtime";
+export type OpKind = "memory" | "op" | "annotation" | "runtime" | "driver" | "kernel" | "memcpy" | "memset" | "overhead";
 
-/** One row. */
 export interface OpRow {
   /** The name; steps share `ProfilerStep*`. */
   name: string;
@@ -2677,23 +2475,17 @@ export type Operation = "all_gather" | "all_reduce" | "all_to_all" | "barrier" |
 
 /** One kind of operator on one device. */
 export interface OperatorMemory {
-  /** The operator. */
   name: string;
-  /** The device. */
   device: string;
   /** How often it ran, with or without allocating. */
   calls: number;
   /** Allocations by it and everything it called. */
   allocation_count: number;
-  /** Their bytes. */
   allocated_bytes: number;
   /** Bytes released by it and everything it called. */
   freed_bytes: number;
-  /** Allocated less freed. */
   increase_bytes: number;
-  /** Allocations by itself. */
   self_allocation_count: number;
-  /** Their bytes. */
   self_allocated_bytes: number;
   /** Bytes released by itself. */
   self_freed_bytes: number;
@@ -2722,11 +2514,16 @@ export type OverPeak = "arithmetic" | "cache" | "host_bus";
 /** How a latency compares with the one before it. */
 export type Pace = "faster" | "same" | "slow" | "slower";
 
+/** The import of a package. */
+export interface PackageImport {
+  package: string;
+  import_ns: number;
+}
+
 /** Two of several runs compared. */
 export interface PairRow {
   /** The one named first. */
   before: string;
-  /** The other. */
   after: string;
   /** Whether the other is faster. */
   verdict: ComparisonVerdict;
@@ -2734,26 +2531,21 @@ export interface PairRow {
   ratio: number | null;
   /** The lowest ratio that 95% confidence allows. */
   low: number | null;
-  /** The highest. */
   high: number | null;
   /** What the interval rests on, in words. */
   rests_on: string;
 }
 
 /** Why a step is flagged as partial. */
-export type Partial = "cut" | "little_device_work" | "no_device_work";
+export type Partial = "cut" | "little_device_work" | "no_device_work" | "pause";
 
 /** The parts of some time. All but `wall_ns` and `gpu_busy_ns` exclude each other and add up to `wall_ns`. */
 export interface Parts {
   /** The time that is shared out. */
   wall_ns: number;
-  /** A kernel ran. */
   kernel_ns: number;
-  /** A copy ran. */
   memcpy_ns: number;
-  /** A fill ran. */
   memset_ns: number;
-  /** Communication went on. */
   communication_ns: number;
   /** The host was in a runtime or driver call. */
   runtime_ns: number;
@@ -2768,11 +2560,10 @@ export interface Parts {
 }
 
 /** Where time on the path was spent. */
-export type PathClass = "allocation" | "communication" | "copy" | "data_loading" | "host" | "idle" | "kernel" | "launch" | "synchronization";
+export type PathClass = "communication" | "copy" | "data_loading" | "host" | "kernel" | "allocation" | "idle" | "launch" | "synchronization";
 
 /** Time of a class. */
 export interface PathClassRow {
-  /** The class. */
   class: PathClass;
   /** Its time on the path. */
   on_path_ns: number;
@@ -2822,7 +2613,6 @@ export type PeaksBy = "capability" | "name";
 
 /** One kind of work in every phase. */
 export interface PhaseRow {
-  /** The kind. */
   category: Category;
   /** Kernels, copies and memsets. */
   calls: number;
@@ -2858,21 +2648,16 @@ export interface PhaseTotals {
 export interface PictureHead {
   /** What the horizontal axis counts. */
   axis: MemoryAxis;
-  /** Where it begins. */
   from: number;
-  /** Where it ends. */
   to: number;
   /** Bytes at the lower edge. */
   low: number;
   /** Bytes at the upper edge. */
   high: number;
-  /** Columns of pixels. */
   columns: number;
-  /** Rows of pixels. */
   rows: number;
   /** States that are shown. */
   states: number;
-  /** Runs of pixels. */
   runs: number;
   /** Allocations in at least one pixel. */
   drawn: number;
@@ -2890,7 +2675,6 @@ export interface PieceRow {
   name: string;
   /** Where it was spent. */
   class: PathClass;
-  /** When it begins. */
   start_ns: number;
   /** How long it is. */
   dur_ns: number;
@@ -2907,23 +2691,18 @@ export type Precision = "bf16" | "fp16" | "fp32" | "fp4" | "fp64" | "fp8" | "int
 export interface Problem {
   /** What is wrong, without a period. */
   message: string;
-  /** What to do; empty if nobody can do anything. */
+  /** What to do; empty if nothing can be done. */
   hint: string;
 }
 
 /** The memory of a process over time. */
 export interface ProcessMemory {
-  /** Its number. */
   process: number | null;
   /** `RSS` or `PSS`. */
   measure: string;
-  /** At first. */
   process_first_bytes: number;
-  /** At most. */
   process_peak_bytes: number;
-  /** When that was. */
   process_peak_at_ns: number;
-  /** At last. */
   process_last_bytes: number;
   /** Over time, the highest of every few looks. */
   points: ProcessPoint[];
@@ -2931,7 +2710,6 @@ export interface ProcessMemory {
 
 /** A look at a process. */
 export interface ProcessPoint {
-  /** When. */
   at_ns: number;
   /** How much memory it had. */
   process_bytes: number;
@@ -2939,9 +2717,7 @@ export interface ProcessPoint {
 
 /** What a profile holds. */
 export interface ProfileInfo {
-  /** Weighted stacks. */
   sampled_stacks: number;
-  /** Different stacks. */
   different_stacks: number;
   /** Functions that are named. */
   named_functions: number;
@@ -2967,6 +2743,24 @@ export interface ProfilerOptions {
   with_flops: boolean | null;
   /** Module hierarchy. */
   with_modules: boolean | null;
+}
+
+/** By the clock of the program's host. */
+export interface ProgramPhases {
+  /** From its first line to the end of its first iteration, without the recorder's own time. */
+  start_up_ns: number;
+  /** What it did meanwhile; `None` if its stacks were not sampled. */
+  start_up: StartUpParts | null;
+  /** Iterations after the first that were not steady yet, or were recorded as the beginning of the program. */
+  warm_up_iterations: number;
+  warm_up_ns: number;
+  /** Iterations after that; more than one entry where they changed for long. */
+  steady: SteadyIterations[];
+  /** Iterations that took several times as long as their neighbors: a validation, a checkpoint. */
+  pauses: number;
+  pauses_ns: number;
+  /** From the last iteration to the program's end; `None` if it had not ended when this was written. */
+  after_last_ns: number | null;
 }
 
 /** The program and computation that the instruction is in. */
@@ -2998,11 +2792,8 @@ export interface ProgramPlanRow {
   live_buffers: number;
 }
 
-/** A recording window. */
 export interface RecordingInfo {
-  /** Its name. */
   name: string;
-  /** When it began. */
   start_ns: number;
   /** How long it took. */
   dur_ns: number;
@@ -3012,13 +2803,9 @@ export interface RecordingInfo {
 export interface Ref {
   /** Its number; an instant's has [`INSTANT`] set. */
   id: number;
-  /** Its name. */
   name: string;
-  /** Its category. */
   category: number;
-  /** Its row. */
   row: number;
-  /** When it starts. */
   start_ns: number;
   /** How long it takes. */
   dur_ns: number;
@@ -3060,7 +2847,6 @@ export interface Refused {
 
 /** All ranges of one name. */
 export interface RegionRow {
-  /** The name. */
   name: string;
   /** Calls that began in the selection. */
   calls: number;
@@ -3098,7 +2884,6 @@ export interface RegionSeries {
 
 /** Where all device time went; the three parts add up to it. */
 export interface RegionsLedger {
-  /** All of it. */
   total_device_ns: number;
   /** Owned by a range. */
   in_regions_ns: number;
@@ -3127,9 +2912,7 @@ export interface ReplayRow {
   device_slices_changed: number;
 }
 
-/** One step, replayed. */
 export interface ReplayedStep {
-  /** The step's number. */
   step: number;
   /** How long it took. */
   measured_ns: number;
@@ -3137,66 +2920,6 @@ export interface ReplayedStep {
   replayed_ns: number;
   /** Whether the recording probably lacks device work of it. */
   partial: boolean;
-}
-
-/** The answer. */
-export interface Report {
-  /** The path as given. */
-  path: string;
-  /** What the content turned out to be. */
-  format: string;
-  /** Bytes as stored. */
-  stored_bytes: number;
-  /** Bytes of text after decompression. */
-  text_bytes: number;
-  /** The worker, from a TensorBoard-style file name. */
-  worker: string | null;
-  /** The span, from a TensorBoard-style file name. */
-  span: string | null;
-  /** The framework, if the file shows it. */
-  framework: string | null;
-  /** Its version, if the file says. */
-  framework_version: string | null;
-  /** Other versions the file gives (`cuda_runtime_version`, …), in file order. */
-  versions: [string, string][];
-  /** Devices as the profiler described them. */
-  devices: DeviceInfo[];
-  /** Place in a distributed job, if any. */
-  distributed: Distributed | null;
-  /** What the profiler was asked to record. */
-  options: ProfilerOptions;
-  /** Nanoseconds since the Unix epoch at which the file's clock starts, if the file says. */
-  base_ns: number | null;
-  /** The trace's first event on the file's clock; all times count from it. */
-  origin_ns: number;
-  /** Earliest start of any slice but recording windows. */
-  first_ns: number | null;
-  /** Latest end of any slice but recording windows. */
-  last_ns: number | null;
-  /** The time between. */
-  extent_ns: number;
-  /** Recording windows. */
-  recordings: RecordingInfo[];
-  /** Names of the profiler's steps in order of time, each once. */
-  steps: string[];
-  /** Slices and points by category and meaning, sorted. */
-  categories: CategoryInfo[];
-  /** Host processes with slices. */
-  processes: number;
-  /** Host threads with slices. */
-  threads: number;
-  /** Device streams with work. */
-  streams: number;
-  /** Every lane: host first, in order of process and thread. */
-  lanes: LaneInfo[];
-  /** What was kept, repaired and set aside, the gravest first. */
-  notes: NoteInfo[];
-  /** Whether everything in the file is accounted for. */
-  ledger: EventsLedger;
-  /** Bytes held in memory. */
-  heap_bytes: number;
-  /** The same by slice, point and flow end; `None` without any. */
-  bytes_per_event: number | null;
 }
 
 /** A report in one file. */
@@ -3209,7 +2932,6 @@ export interface ReportMade {
 
 /** A device and its peaks. */
 export interface RooflineDevice {
-  /** Its number. */
   device: number | null;
   /** Its product name, if the file says. */
   name: string | null;
@@ -3221,7 +2943,6 @@ export interface RooflineDevice {
 
 /** One operator, or one operator with one set of shapes. */
 export interface RooflineRow {
-  /** The operator. */
   name: string;
   /** What kind of work it does. */
   family: Family;
@@ -3233,15 +2954,12 @@ export interface RooflineRow {
   precision: Precision | null;
   /** What products run in; for other work, the type of its tensors. `None` if its calls differ. */
   dtype: Precision | null;
-  /** Calls. */
   calls: number;
-  /** Kernels, copies and fills. */
+  /** Kernels, copies and memsets. */
   kernels: number;
-  /** Their summed durations. */
   device_ns: number;
   /** Device time / all device time. */
   share: number | null;
-  /** Floating-point operations. */
   flops: number;
   /** Bytes read and written. */
   bytes: number;
@@ -3249,7 +2967,6 @@ export interface RooflineRow {
   tflops: number | null;
   /** Bytes / device time. */
   gbs: number | null;
-  /** FLOPs / bytes. */
   intensity: number | null;
   /** The roofline time; `None` if the device is not known. */
   ideal_ns: number | null;
@@ -3310,11 +3027,9 @@ export interface RouteRow {
   grew: Grown | null;
 }
 
-/** One stack. */
 export interface Row {
   /** Frames from the outermost to the leaf, joined by `;`. */
   stack: string;
-  /** Its time. */
   value_ns: number;
   /** How many slices gave time to it. */
   count: number;
@@ -3322,17 +3037,13 @@ export interface Row {
 
 /** One row in an area. */
 export interface RowBusy {
-  /** The row. */
   row: number;
   /** Time in which anything stands on it. */
   busy_ns: number;
 }
 
-/** One row. */
 export interface RowInfo {
-  /** Its number. */
   id: number;
-  /** Its group. */
   group: number;
   /** Its name in the group. */
   label: string;
@@ -3346,11 +3057,65 @@ export interface RowInfo {
   last_ns: number;
 }
 
+export interface RunInfo {
+  /** The path as given. */
+  path: string;
+  /** What the content turned out to be. */
+  format: string;
+  stored_bytes: number;
+  /** Bytes of text after decompression. */
+  text_bytes: number;
+  /** The worker, from a TensorBoard-style file name. */
+  worker: string | null;
+  /** The span, from a TensorBoard-style file name. */
+  span: string | null;
+  /** The framework, if the file shows it. */
+  framework: string | null;
+  /** Its version, if the file says. */
+  framework_version: string | null;
+  /** Other versions the file gives (`cuda_runtime_version`, …), in file order. */
+  versions: [string, string][];
+  /** Devices as the profiler described them. */
+  devices: DeviceInfo[];
+  /** Place in a distributed job, if any. */
+  distributed: Distributed | null;
+  /** What the profiler was asked to record. */
+  options: ProfilerOptions;
+  /** Nanoseconds since the Unix epoch at which the file's clock starts, if the file says. */
+  base_ns: number | null;
+  /** The trace's first event on the file's clock; all times count from it. */
+  origin_ns: number;
+  /** Earliest start of any slice but recording windows. */
+  first_ns: number | null;
+  /** Latest end of any slice but recording windows. */
+  last_ns: number | null;
+  extent_ns: number;
+  recordings: RecordingInfo[];
+  /** Names of the profiler's steps in order of time, each once. */
+  steps: string[];
+  /** Slices and points by category and meaning, sorted. */
+  categories: CategoryInfo[];
+  /** Host processes with slices. */
+  processes: number;
+  /** Host threads with slices. */
+  threads: number;
+  /** Device streams with work. */
+  streams: number;
+  /** Every lane: host first, in order of process and thread. */
+  lanes: LaneInfo[];
+  /** What was kept, repaired and set aside, the gravest first. */
+  notes: NoteInfo[];
+  /** Whether everything in the file is accounted for. */
+  ledger: EventsLedger;
+  /** Bytes held in memory. */
+  heap_bytes: number;
+  /** The same by slice, point and flow end; `None` without any. */
+  bytes_per_event: number | null;
+}
+
 /** A run of some batch. */
 export interface RunRow {
-  /** The file. */
   run: string;
-  /** Samples per step. */
   batch: number;
   /** The most in use. */
   peak_allocated_bytes: number;
@@ -3522,21 +3287,19 @@ export interface ServiceVerdict {
 /** How much a finding matters, by the part of a step it could save. */
 export type Severity = "high" | "info" | "low" | "medium";
 
+/** The pages with something to show about a run. */
+export interface ShownPages {
+  pages: string[];
+}
+
 /** A slice of the trace that shows it. */
-export interface Shown {
-  /** Its name. */
+export interface ShownSlice {
   name: string;
-  /** Where it starts. */
   start_ns: number;
   /** How long it is. */
   dur_ns: number;
   /** The slice; in machine output its number in this file. */
   slice: number;
-}
-
-/** The pages with something to show about a run. */
-export interface ShownPages {
-  pages: string[];
 }
 
 /** Where a collective runs. */
@@ -3546,11 +3309,8 @@ export type Side = "device" | "host";
 export interface SideRow {
   /** What it is called. */
   run: string;
-  /** Recordings. */
   recordings: number;
-  /** Steps that count. */
   steps: number;
-  /** The mean step. */
   mean_ns: number;
   /** The shortest step that at least half of the steps do not exceed. */
   p50_ns: number;
@@ -3558,7 +3318,6 @@ export interface SideRow {
   p95_ns: number;
   /** The mean step's samples; unknown where the program did not say. */
   samples_per_step: number | null;
-  /** Samples per second. */
   samples_per_s: number | null;
   /** The share of the steps in which devices were busy. */
   gpu_utilization: number | null;
@@ -3576,7 +3335,6 @@ export interface SideRow {
   ratio: number | null;
   /** The lowest ratio that 95% confidence allows. */
   low: number | null;
-  /** The highest. */
   high: number | null;
 }
 
@@ -3599,21 +3357,15 @@ export interface SourceFile {
 export interface SourceLine {
   /** The function it is in. */
   function: string;
-  /** The file. */
   file: string | null;
   /** The line the function starts at, where that is known. */
   function_line: number | null;
-  /** The line. */
   line: number;
   /** How often it ran. */
   hits: number | null;
-  /** Time in it. */
   time_ns: number | null;
-  /** Samples in it. */
   samples: number | null;
-  /** Memory of it. */
   bytes: number | null;
-  /** Time per hit. */
   per_hit_ns: number | null;
   /** Its share of its function. */
   share: number;
@@ -3625,9 +3377,7 @@ export interface SourceLine {
 
 /** One line and its text. */
 export interface SourceMemory {
-  /** The function. */
   function: string;
-  /** The file. */
   file: string;
   /** The line it starts at. */
   function_line: number;
@@ -3653,31 +3403,42 @@ export interface Spread {
   p95_ns: number;
   /** 99% of them take no longer. */
   p99_ns: number;
-  /** The longest. */
   max_ns: number;
   /** Standard deviation / mean; none if the mean is zero. */
   cv: number | null;
 }
 
-/** A step. */
+/** What a program did before its first iteration ended: what of this its main thread was in. */
+export interface StartUpParts {
+  imports_ns: number;
+  /** The packages that the program imports itself and that take longest, each with all that it imports in turn. */
+  longest_imports: PackageImport[];
+  /** Making a model and loading its weights. */
+  weights_ns: number;
+  /** Getting a device ready. */
+  device_start_ns: number;
+  compilation_ns: number;
+}
+
+/** Iterations that took about the same time. */
+export interface SteadyIterations {
+  iterations: number;
+  /** What one took on average without a profiler; `None` if all of them were recorded. */
+  iteration_ns: number | null;
+}
+
 export interface StepInfo {
   /** Its number; -1 for a whole trace. */
   step: number;
-  /** Its name. */
   name: string;
-  /** Where it begins. */
   start_ns: number;
-  /** Where it ends. */
   end_ns: number;
 }
 
 /** The step of one side. */
 export interface StepSide {
-  /** Recordings. */
   recordings: number;
-  /** Steps that count. */
   steps: number;
-  /** The mean step. */
   mean_ns: number;
   /** The shortest step that at least half of the steps do not exceed. */
   p50_ns: number;
@@ -3689,7 +3450,6 @@ export interface StepSide {
 
 /** One step's use of the devices' arithmetic. */
 export interface StepUse {
-  /** Its number. */
   step: number;
   /** Its wall time, device work included. */
   wall_ns: number;
@@ -3715,6 +3475,9 @@ export interface StepUse {
   lower_bound: boolean;
 }
 
+/** What stands for a step where none are marked. */
+export type StepsFoundBy = "compiled_function" | "data_loader" | "device_program" | "engine" | "graph" | "kernel" | "module" | "optimizer" | "range";
+
 /** A run that is being read: ask again. */
 export interface StillLoading {
   run: number;
@@ -3726,11 +3489,9 @@ export interface StillLoading {
 
 /** One stream's gaps by HTA's classes. */
 export interface StreamGapsRow {
-  /** The device. */
   device: number | null;
-  /** The stream. */
   stream: number | null;
-  /** Kernels, copies and fills. */
+  /** Kernels, copies and memsets. */
   slices: number;
   /** Their time, overlaps counted once. */
   busy_ns: number;
@@ -3745,11 +3506,8 @@ export interface StreamGapsRow {
 /** A stream with its device. */
 export interface StreamRow {
   device: number | null;
-  /** Its number. */
   stream: number | null;
-  /** Any work ran. */
   busy_ns: number;
-  /** A kernel ran. */
   kernel_busy_ns: number;
   /** Kernel busy / window. */
   utilization: number | null;
@@ -3761,13 +3519,9 @@ export interface StreamRow {
   memset: number;
 }
 
-/** One stream's use. */
 export interface StreamUse {
-  /** Its number. */
   stream: number | null;
-  /** Any work ran. */
   busy_ns: number;
-  /** A kernel ran. */
   kernel_busy_ns: number;
   /** Kernel busy / window. */
   utilization: number | null;
@@ -3850,7 +3604,6 @@ export interface TaskRow {
   task: string;
   /** The thread of its loop. */
   thread: string;
-  /** The process. */
   process: string;
   /** Time in which it ran. */
   running_ns: number;
@@ -3864,26 +3617,20 @@ export interface TaskRow {
 
 /** One device's time as HTA's temporal breakdown names it. */
 export interface TemporalRow {
-  /** The device. */
   device: number | null;
-  /** No work. */
   idle_ns: number;
-  /** Kernels that compute. */
   compute_ns: number;
   /** Other work that no compute kernel hides. */
   non_compute_ns: number;
-  /** All of it. */
   kernel_time_ns: number;
 }
 
 /** Whether a kernel uses tensor cores (AMD: matrix cores), told by its name. */
 export type TensorCores = "no" | "unknown" | "yes";
 
-/** One thread. */
 export interface ThreadRow {
   /** Its name and number. */
   thread: string;
-  /** Its process. */
   process: string;
   /** How long it was sampled. */
   seen_ns: number;
@@ -3914,6 +3661,24 @@ export interface TopRow {
   of_roofline: number | null;
 }
 
+/** A change to the program of a trace, whose saving `stepscope try` has measured. */
+export interface TriedFix {
+  /** Its name, as rules know it. */
+  name: string;
+  /** The mean iteration without the change. */
+  without_ns: number;
+  /** The mean iteration with it. */
+  with_ns: number;
+  /** What it saves as a share of an iteration. */
+  saves_share: number;
+  /** From where to where that may lie. */
+  saves_interval: [number, number] | null;
+  /** `faster`, `slower`, `no_difference` or `inconclusive`. */
+  verdict: string;
+  /** What it does to results: `same`, `within_noise`, `differs`, `not_a_number` or `unknown`. */
+  numbers: string;
+}
+
 /** What a counter counts. */
 export type Unit = "bytes" | "count" | "other" | "share";
 
@@ -3923,9 +3688,8 @@ export interface UnmodelledRow {
   name: string;
   /** Why it has none. */
   reason: NoCost;
-  /** Kernels, copies and fills. */
+  /** Kernels, copies and memsets. */
   kernels: number;
-  /** Their summed durations. */
   device_ns: number;
   /** Device time / all device time. */
   share: number | null;
@@ -3933,7 +3697,6 @@ export interface UnmodelledRow {
 
 /** A sentence on what a run is bound by. */
 export interface Verdict {
-  /** The sentence. */
   text: string;
   /** How bad it is. */
   grade: Grade;
@@ -3944,7 +3707,7 @@ export interface Verdict {
 }
 
 /** What a call waits for. */
-export type WaitKind = "blocking_copy" | "device" | "event" | "free" | "full_queue" | "result" | "stream";
+export type WaitKind = "blocking_copy" | "free" | "full_queue" | "result" | "stream" | "device" | "event";
 
 /** Waits that come from the same place. */
 export interface WaitRow {
@@ -3954,7 +3717,6 @@ export interface WaitRow {
   call: string;
   /** What it waits for. */
   kind: WaitKind;
-  /** How often. */
   calls: number;
   /** How often in a step, on average over all steps. */
   calls_per_step: number;
@@ -3962,7 +3724,6 @@ export interface WaitRow {
   wait_ns: number;
   /** Time in the calls. */
   total_ns: number;
-  /** The longest wait. */
   max_wait_ns: number;
   /** Python frames from the innermost, of the longest wait; empty unless stacks were recorded. */
   stack: string[];
@@ -3981,19 +3742,15 @@ export interface WaitsTotals {
 /** Which time a stack is worth. */
 export type Weight = "device-self" | "host-self";
 
-/** One instruction. */
 export interface XprofHloRow {
   /** The number of its program; 0 for an operator outside of any. */
   program: number;
   /** What sort of instruction it is. */
   category: string;
-  /** Its name. */
   hlo: string;
-  /** The framework's operator. */
   framework_op: string;
   /** How many pieces of device work it ran as. */
   occurrences: number;
-  /** Its time. */
   total_ns: number;
   /** The same, for one time. */
   mean_ns: number;
@@ -4005,7 +3762,6 @@ export interface XprofHloRow {
 
 /** One kernel, launched one way. */
 export interface XprofKernelRow {
-  /** Its name. */
   kernel: string;
   /** Registers of a thread. */
   registers: number | null;
@@ -4013,7 +3769,6 @@ export interface XprofKernelRow {
   shared_bytes: number | null;
   /** Threads of a block. */
   block: string;
-  /** Blocks. */
   grid: string;
   /** The most warps that its resources allow, as a share of what the device can hold. */
   occupancy: number | null;
@@ -4021,25 +3776,19 @@ export interface XprofKernelRow {
   tensor_core_eligible: boolean;
   /** Whether it is taken to use them. */
   uses_tensor_cores: boolean;
-  /** The framework's operator. */
   op: string;
   /** How often it ran. */
   occurrences: number;
-  /** Its time. */
   total_ns: number;
   /** The same, for one time, in whole nanoseconds. */
   mean_ns: number;
-  /** The shortest. */
   min_ns: number;
-  /** The longest. */
   max_ns: number;
 }
 
 /** One allocator at its highest level. */
 export interface XprofMemoryRow {
-  /** Its name. */
   allocator: string;
-  /** Allocations and releases. */
   changes: number;
   /** The most it ever had in use, before the recording too. */
   lifetime_peak_bytes: number;
@@ -4059,13 +3808,9 @@ export interface XprofMemoryRow {
   capacity_bytes: number;
 }
 
-/** One operator. */
 export interface XprofOpRow {
-  /** Where it ran. */
   side: XprofSide;
-  /** Its type. */
   type: string;
-  /** Its name. */
   operation: string;
   /** How often it ran. */
   occurrences: number;
@@ -4084,11 +3829,9 @@ export interface XprofOpRow {
 /** Where an operator ran. */
 export type XprofSide = "device" | "host";
 
-/** One step. */
 export interface XprofStepRow {
   /** What XProf calls it. */
   step: string;
-  /** Its length. */
   time_ns: number;
   /** None of the others. */
   all_others_ns: number;
@@ -4098,11 +3841,9 @@ export interface XprofStepRow {
   output_ns: number;
   /** Waiting for input, and copies to the device. */
   input_ns: number;
-  /** Launching kernels. */
   kernel_launch_ns: number;
   /** Other work of the host. */
   host_compute_ns: number;
-  /** Collectives. */
   device_collectives_ns: number;
   /** Copies between devices and within one. */
   device_to_device_ns: number;
@@ -4112,7 +3853,6 @@ export interface XprofStepRow {
   device_compute_16_ns: number;
 }
 
-/** All steps together. */
 export interface XprofSummary {
   /** How many steps count. */
   steps: number;
@@ -4122,9 +3862,7 @@ export interface XprofSummary {
   mean_ns: number;
   /** The standard deviation of their lengths. */
   sd_ns: number;
-  /** The shortest. */
   min_ns: number;
-  /** The longest. */
   max_ns: number;
   /** The share of input. */
   input_share: number;
@@ -4132,7 +3870,6 @@ export interface XprofSummary {
   all_others_share: number;
   /** The share of compute that is 16-bit. */
   compute_16_share: number;
-  /** The verdict. */
   input_bound: InputBound;
 }
 
@@ -4198,7 +3935,7 @@ export interface CriticalPathByPiece extends AnswerFrame {
 export interface DiffAnswer extends AnswerFrame {
   causes: CauseChange[];
   rows: ChangeRow[];
-  figures: FigureRow[];
+  figures: MetricRow[];
   findings: FindingChange[];
   before: StepSide;
   after: StepSide;
@@ -4214,6 +3951,8 @@ export interface FindingsAnswer extends AnswerFrame {
   unprofiled_step_ns: number;
   unprofiled_step_low_ns: number;
   unprofiled_step_high_ns: number;
+  step_measured: boolean;
+  step_text: string;
   steps: number;
   could_not_look: CouldNotLook[];
   worst: Severity | null;
@@ -4311,13 +4050,14 @@ export interface HtaByQueue extends AnswerFrame {
 
 /** An answer to `info`. */
 export interface InfoAnswer extends AnswerFrame {
-  info: Report;
+  info: RunInfo;
+  found_steps: FoundSteps | null;
 }
 
 /** An answer to `info`. */
 export interface InfoOfProfile extends AnswerFrame {
   profile: ProfileInfo;
-  info: Report;
+  info: RunInfo;
 }
 
 /** An answer to `kernels`. */
@@ -4584,7 +4324,7 @@ export interface StepsAnswer extends AnswerFrame {
   average: Parts | null;
   spread: Spread | null;
   synthetic: boolean;
-  inferred_from: string | null;
+  found: FoundSteps | null;
   device_slices_outside: number;
   steps: BreakdownRow[];
 }
@@ -4594,7 +4334,7 @@ export interface StepsByDevice extends AnswerFrame {
   average: Parts | null;
   spread: Spread | null;
   synthetic: boolean;
-  inferred_from: string | null;
+  found: FoundSteps | null;
   device_slices_outside: number;
   steps: DeviceStep[];
 }
@@ -4611,7 +4351,7 @@ export interface SummaryAnswer extends AnswerFrame {
   copies: CopyRow[];
   memory: DeviceMemory[];
   findings: Finding[];
-  info: Report;
+  info: RunInfo;
   hot_functions: HotFunction[];
   verdict: Verdict | null;
   uncovered: string | null;
@@ -4622,6 +4362,8 @@ export interface SummaryAnswer extends AnswerFrame {
   unprofiled_step_ns: number | null;
   unprofiled_step_low_ns: number | null;
   unprofiled_step_high_ns: number | null;
+  phases: ProgramPhases | null;
+  phases_text: string | null;
   notes: NoteInfo[];
   unit: AmountUnit;
 }
@@ -4735,3 +4477,34 @@ export interface Answers {
   info: InfoAnswer | InfoOfProfile;
   diff: DiffAnswer | SideBySide;
 }
+
+/** How questions group their rows, the default first. */
+export const GROUPINGS = {
+  account: ["cause", "step"],
+  steps: ["breakdown", "device"],
+  "critical-path": ["name", "piece"],
+  ops: ["name", "shape", "shape-lists", "stack", "overload"],
+  kernels: ["name", "op", "launch", "stream", "copies"],
+  hlo: ["instruction", "category", "line", "path", "program"],
+  modules: ["tree", "class"],
+  code: ["function", "call"],
+  stacks: ["host", "device"],
+  compile: ["region", "kernel", "eager", "phase"],
+  gaps: ["kind", "culprit", "gap", "stream"],
+  launches: ["device", "queue"],
+  graphs: ["graph", "node"],
+  roofline: ["shape", "name"],
+  memory: ["op", "event", "peak", "stack", "line", "module", "size", "category", "program", "buffer"],
+  hta: ["breakdown", "idle", "queue", "launches", "critical-path"],
+  xprof: ["steps", "ops", "kernels", "hlo", "memory"],
+} as const;
+
+/** Flags whose answers a report may hold beside the plain one. */
+export const REPORT_FLAGS: readonly string[] = ["leaks", "oom"];
+
+/** What the categories of slices are called, by number. */
+export const CATEGORIES = ["operator", "Python", "annotation", "runtime call", "device wait", "matrix multiply", "attention", "elementwise", "reduction", "communication", "copy", "other kernel", "profiler overhead", "step", "data loading", "other"] as const;
+
+/** An error budget that burns so many times too fast alerts at once, or soon. */
+export const FAST_BURN_TIMES = 14.4;
+export const SLOW_BURN_TIMES = 6;

@@ -1,6 +1,6 @@
 // Tiles in the wire format of the server: what a report sends itself, and what tests feed to the page.
 
-import { HEAD, MAGIC, TILE_HEAD, tileBytes } from "./tiles.ts";
+import { HEAD_BYTES, MAGIC, TILE_HEAD_BYTES, tileBytes } from "./tiles.ts";
 
 /** One bucket with something in it, as columns of the wire hold it. */
 export interface TileItem {
@@ -23,19 +23,19 @@ export interface TileItems {
 
 export function writeTiles(tiles: readonly TileItems[]): ArrayBuffer {
   const out = new ArrayBuffer(
-    tiles.reduce((sum, tile) => sum + TILE_HEAD + tileBytes(tile.items.length), HEAD),
+    tiles.reduce((sum, tile) => sum + TILE_HEAD_BYTES + tileBytes(tile.items.length), HEAD_BYTES),
   );
   const view = new DataView(out);
   view.setUint32(0, MAGIC, true);
   view.setUint32(4, tiles.length, true);
-  let at = HEAD;
+  let at = HEAD_BYTES;
   for (const { row, level, index, items } of tiles) {
     const n = items.length;
     view.setUint32(at, row, true);
     view.setUint32(at + 4, level, true);
     view.setFloat64(at + 8, index, true);
     view.setUint32(at + 16, n, true);
-    at += TILE_HEAD;
+    at += TILE_HEAD_BYTES;
     const words = new Uint32Array(out, at, 5 * n);
     const bytes = new Uint8Array(out, at + 20 * n, 3 * n);
     items.forEach((item, i) => {

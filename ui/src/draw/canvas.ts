@@ -17,9 +17,9 @@ const STRIPE_WIDE = 2;
 /** Of 254, as opacities are. */
 const STRIPE_SHADE = 183;
 /** Opacities of an area: below its lower height, below its higher, at its edge. As in the shader. */
-const SURE = 0.38;
-const BETWEEN = 0.19;
-const EDGE = 0.9;
+const LOWER_OPACITY = 0.38;
+const UPPER_OPACITY = 0.19;
+const EDGE_OPACITY = 0.9;
 
 /** Paints the list over a plain ground. */
 export function raster(list: DrawList, image: Image, ground: Rgb): void {
@@ -105,7 +105,7 @@ function area(
     for (let y = first; y < last; y++) {
       const up = bottom - (y + 0.5) / ratio;
       if (up >= high) continue;
-      const alpha = up >= high - 1 ? EDGE : up < low ? SURE : BETWEEN;
+      const alpha = up >= high - 1 ? EDGE_OPACITY : up < low ? LOWER_OPACITY : UPPER_OPACITY;
       const at = y * image.width + x;
       image.pixels[at] = blend(image.pixels[at]!, strip.color, alpha);
     }

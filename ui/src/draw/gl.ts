@@ -56,8 +56,8 @@ const AREA_CELLS = 2;
 const ONE_COLOR = 3;
 
 /** Floats a corner takes: place, strip, color. */
-const CORNER = 10;
-const CORNERS = 6;
+const CORNER_FLOATS = 10;
+const CORNERS_PER_STRIP = 6;
 
 export class GlPainter implements Painter {
   readonly kind = "webgl2";
@@ -67,7 +67,7 @@ export class GlPainter implements Painter {
   readonly #ratio: WebGLUniformLocation | null;
   readonly #onLost: (event: Event) => void;
   #bytes = new Uint8Array(0);
-  #corners = new Float32Array(CORNER * CORNERS * 128);
+  #corners = new Float32Array(CORNER_FLOATS * CORNERS_PER_STRIP * 128);
   #textureWidth = 0;
   #textureHeight = 0;
 
@@ -93,7 +93,7 @@ export class GlPainter implements Painter {
     gl.bindBuffer(gl.ARRAY_BUFFER, gl.createBuffer());
     [2, 4, 4].reduce((offset, floats, attribute) => {
       gl.enableVertexAttribArray(attribute);
-      gl.vertexAttribPointer(attribute, floats, gl.FLOAT, false, 4 * CORNER, 4 * offset);
+      gl.vertexAttribPointer(attribute, floats, gl.FLOAT, false, 4 * CORNER_FLOATS, 4 * offset);
       return offset + floats;
     }, 0);
     gl.bindTexture(gl.TEXTURE_2D, gl.createTexture());
@@ -138,7 +138,7 @@ export class GlPainter implements Painter {
 
   #uploadCorners(list: DrawList, width: number): number {
     const gl = this.#gl;
-    const needed = list.n * CORNER * CORNERS;
+    const needed = list.n * CORNER_FLOATS * CORNERS_PER_STRIP;
     if (needed > this.#corners.length) this.#corners = new Float32Array(2 * needed);
     let corner = 0;
     for (let i = 0; i < list.n; i++) {
@@ -149,8 +149,8 @@ export class GlPainter implements Painter {
       const left = kind === SOLID ? strip.left : 0;
       const right = kind === SOLID ? strip.right : width;
       if (lower <= upper) continue;
-      for (let c = 0; c < CORNERS; c++) {
-        const at = corner++ * CORNER;
+      for (let c = 0; c < CORNERS_PER_STRIP; c++) {
+        const at = corner++ * CORNER_FLOATS;
         this.#corners[at] = c === 1 || c === 4 || c === 5 ? right : left;
         this.#corners[at + 1] = c === 2 || c === 3 || c === 5 ? lower : upper;
         this.#corners[at + 2] = i;
@@ -161,7 +161,7 @@ export class GlPainter implements Painter {
           this.#corners[at + 6 + part] = ((color >>> (8 * part)) & 255) / 255;
       }
     }
-    gl.bufferData(gl.ARRAY_BUFFER, this.#corners, gl.STREAM_DRAW, 0, corner * CORNER);
+    gl.bufferData(gl.ARRAY_BUFFER, this.#corners, gl.STREAM_DRAW, 0, corner * CORNER_FLOATS);
     return corner;
   }
 }

@@ -6,7 +6,7 @@ const MAX_OTHERS = 4096;
 /** Labels whose cut is remembered. */
 const MAX_CUTS = 4096;
 /** No label shows more. */
-const LONGEST = 400;
+const MAX_LABEL_CHARS = 400;
 
 export class Fitter {
   readonly #measure: (text: string) => number;
@@ -36,7 +36,7 @@ export class Fitter {
   fit(text: string, room: number): string {
     let width = 0;
     let fits = 0;
-    const length = Math.min(text.length, LONGEST);
+    const length = Math.min(text.length, MAX_LABEL_CHARS);
     for (let i = 0; i < length; ) {
       const code = text.codePointAt(i) ?? 0;
       const step = code > 0xffff ? 2 : 1;

@@ -1,6 +1,7 @@
 // The columns of any table of an answer, read off its rows: names first, then numbers, without those that hold nothing.
 
 import type { Definition } from "../data/types.ts";
+import { plain } from "./format.ts";
 
 export type AnyRow = Record<string, unknown>;
 
@@ -11,7 +12,7 @@ export interface AnswerColumn {
   isText: boolean;
 }
 
-/** Fields by which rows are found again and that nobody reads. */
+/** Fields by which rows are found again, not meant to be read. */
 const HIDDEN = new Set(["slice", "start_slice", "index"]);
 
 export function columnsOf(rows: readonly AnyRow[], definitions: Definition[] | undefined): AnswerColumn[] {
@@ -32,12 +33,6 @@ export function columnsOf(rows: readonly AnyRow[], definitions: Definition[] | u
 
 function isEmptyList(value: unknown): boolean {
   return Array.isArray(value) && value.length === 0;
-}
-
-/** A field as words: `device_self_ns` is `Device self`. */
-export function plain(field: string): string {
-  const words = field.replace(/_(ns|bytes|share)$/, "").replaceAll("_", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** Rows that hold a text anywhere, in order: numbers fall, texts rise, rows without the field come last. */

@@ -10,6 +10,7 @@ import { type ColumnChoice, ColumnMenu, named } from "./columns.tsx";
 import { Filter } from "./filter.tsx";
 import { byField, shortName } from "./format.ts";
 import { Icon } from "./icons.tsx";
+import type { Definitions } from "./metric.tsx";
 import { Empty, Trouble } from "./states.tsx";
 import { type Column, Table } from "./table.tsx";
 
@@ -22,6 +23,9 @@ export function browseOptions<G extends string>(by: G, usual: G): Options {
 export function changeTable(params: Record<string, string | number | undefined>): void {
   setParams({ ...params, open: undefined });
 }
+
+/** A column whose name and definition come with the answer. */
+export type BrowseColumn<R> = Omit<Column<R>, "label"> & { label?: string };
 
 interface Props<R> {
   view: string;
@@ -41,7 +45,9 @@ interface Props<R> {
   command: string;
   options: Options;
   choices: readonly ColumnChoice[];
-  columns: Column<R>[];
+  columns: BrowseColumn<R>[];
+  /** What names and defines the columns, if not the answer as it is. */
+  definitions?: Definitions;
   usualSort: string;
   /** Fields that sort as another one. */
   sortAs?: Record<string, string>;
@@ -54,7 +60,7 @@ interface Props<R> {
 export function Browse<R>(props: Props<R>) {
   const { rows, answer, problem, pending } = props.table;
   // One name for a number, here and in the terminal's explanation.
-  const choices = named(props.choices, answer?.definitions);
+  const definitions = props.definitions ?? answer?.definitions;
   const open = Number.parseInt(param("open") ?? "", 10);
   return (
     <div class="browse">
@@ -71,7 +77,11 @@ export function Browse<R>(props: Props<R>) {
         />
         <span class="grow" />
         {props.more}
-        <ColumnMenu all={choices} value={param("cols")} onChange={(cols) => setParams({ cols })} />
+        <ColumnMenu
+          all={named(props.choices, definitions)}
+          value={param("cols")}
+          onChange={(cols) => setParams({ cols })}
+        />
         <Csv command={props.command} options={{ ...props.options, top: 0 }} />
       </div>
       {problem && <Trouble problem={problem} />}
@@ -80,7 +90,7 @@ export function Browse<R>(props: Props<R>) {
           <Table
             fill
             label={props.label}
-            columns={named(props.columns, answer?.definitions)}
+            columns={named(props.columns, definitions)}
             rows={rows}
             sort={param("sort") ?? props.usualSort}
             onSort={(field) => changeTable({ sort: props.sortAs?.[field] ?? field })}

@@ -1,25 +1,33 @@
 // Which columns a table shows: kept in the URL as `cols=a,b,c`, left out while it is the usual choice.
 
-import type { Definition } from "../data/types.ts";
+import { plain } from "./format.ts";
 import { Icon } from "./icons.tsx";
 import { Menu } from "./menu.tsx";
+import type { Definitions } from "./metric.tsx";
 
 export interface ColumnChoice {
   field: string;
-  label: string;
+  /** What it is called where the answer does not define it. */
+  label?: string;
   /** Shown unless the user chose otherwise. */
   usual: boolean;
   /** Cannot be taken away: the name of a row. */
   fixed?: boolean;
 }
 
-/** The same under the names that the answer gives its numbers; what it does not define keeps its own. */
-export function named<C extends { field: string; label: string }>(
+/** The same under the names and with the texts that the answer gives its numbers; others keep their own. */
+export function named<C extends { field: string; label?: string; text?: string | undefined }>(
   columns: readonly C[],
-  definitions: Definition[] | undefined,
-): C[] {
-  const known = new Map(definitions?.map((definition) => [definition.field, definition.label]));
-  return columns.map((column) => ({ ...column, label: known.get(column.field) ?? column.label }));
+  definitions: Definitions,
+): (C & { label: string; text: string | undefined })[] {
+  return columns.map((column) => {
+    const known = definitions?.find((one) => one.field === column.field);
+    return {
+      ...column,
+      label: known?.label ?? column.label ?? plain(column.field),
+      text: column.text ?? known?.text,
+    };
+  });
 }
 
 /** The fields to show, in the table's own order; unknown ones are ignored. */
@@ -43,7 +51,7 @@ export function toggledFields(
 
 /** The button that opens the choice. */
 export function ColumnMenu(props: {
-  all: readonly ColumnChoice[];
+  all: readonly (ColumnChoice & { label: string })[];
   value: string | undefined;
   onChange: (value: string | undefined) => void;
 }) {

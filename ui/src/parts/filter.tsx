@@ -1,7 +1,9 @@
 // A field that narrows a table by a regular expression, a moment after typing stops.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { Options } from "../data/types.ts";
 import { register } from "../session/commands.ts";
+import { param } from "../session/route.ts";
 import { SearchBox } from "./search-box.tsx";
 
 const PAUSE_MS = 180;
@@ -16,7 +18,7 @@ export function Filter(props: {
 }) {
   const [text, setText] = useState(props.value ?? "");
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  // The URL may change under the field: back, a link, a cleared filter. What the field itself has put there is no news,
+  // The URL may change under the field: back, a link, a cleared filter. What the field itself has put there is not new,
   // and more may have been typed by the time it comes back.
   const sent = useRef(props.value);
   useEffect(() => {
@@ -52,6 +54,11 @@ export function Filter(props: {
       onEnter={() => send(text)}
     />
   );
+}
+
+/** What asks a table for the rows of one name, grouped in some way. */
+export function rowsNamed(name: string, by: string): Options {
+  return { by, filter: exactly(name), step: param("step"), device: param("device"), top: 50 };
 }
 
 /** A regular expression that matches this name and no other. */

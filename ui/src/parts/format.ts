@@ -49,13 +49,6 @@ export function about(ns: number): string {
   return `${ns < 0 ? "-" : ""}${(rounded / unit).toFixed(decimals)} ${name}`;
 }
 
-/** Two such durations as a range, with the unit once if it is the same: `147 to 158 ms`. */
-export function aboutRange(low: number, high: number): string {
-  const [from, to] = [about(low), about(high)];
-  const [number, unit] = from.split(" ");
-  return unit === to.split(" ")[1] ? `${number} to ${to}` : `${from} to ${to}`;
-}
-
 function clock(ns: number): string {
   const seconds = Math.round(ns / 1e9);
   const two = (value: number) => String(value).padStart(2, "0");
@@ -101,6 +94,11 @@ export function count(value: number): string {
   return Math.round(value).toLocaleString("en-US");
 }
 
+/** `1 segment`, `2 segments`. */
+export function many(number: number, noun: string, plural = `${noun}s`): string {
+  return `${count(number)} ${number === 1 ? noun : plural}`;
+}
+
 /** A share from 0 to 1 as `12.3%`. What is neither nothing nor everything never reads so: `<0.1%`, `>99.9%`. */
 export function percent(share: number): string {
   if (!Number.isFinite(share)) return "–";
@@ -140,6 +138,12 @@ export function byField(field: string, value: unknown): string {
     return percent(value);
   if (field === "flops") return flops(value);
   return Number.isInteger(value) ? count(value) : digits(value);
+}
+
+/** A field as words: `device_self_ns` is `Device self`. */
+export function plain(field: string): string {
+  const words = field.replace(/_(ns|bytes|share)$/, "").replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 const KERNEL_NOISE = /\bat::native::|\(anonymous namespace\)::|\bc10::|\bvoid\b |\bstd::/g;

@@ -2,6 +2,8 @@
 
 import type { ComponentChildren } from "preact";
 import { href } from "../session/route.ts";
+import { exactly } from "./filter.tsx";
+import { shortName } from "./format.ts";
 import { windowAround } from "./jump.tsx";
 import type { Column } from "./table.tsx";
 
@@ -46,6 +48,15 @@ export function Stack({ frames }: { frames: string[] }) {
         </li>
       ))}
     </ol>
+  );
+}
+
+/** A name as a link to its row among the operators or kernels. */
+export function RowLink({ view, name }: { view: "operators" | "kernels"; name: string }) {
+  return (
+    <a href={href(view, { filter: exactly(name), open: 0 })} title={name}>
+      <bdi>{shortName(name)}</bdi>
+    </a>
   );
 }
 

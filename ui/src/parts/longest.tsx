@@ -3,20 +3,20 @@
 import { href } from "../session/route.ts";
 import { runId, source } from "../session/state.ts";
 import { useLoaded } from "../session/use-ask.ts";
-import { Bar } from "./figure.tsx";
 import { count, time } from "./format.ts";
 import { JumpButton } from "./jump.tsx";
+import { Bar } from "./metric.tsx";
 import { Box } from "./mini.tsx";
 import { Await } from "./states.tsx";
 
-const LIMIT = 20;
-const SHOWN = 8;
+const ASKED_HITS = 20;
+const SHOWN_HITS = 8;
 
 export function Longest({ name }: { name: string }) {
   const run = runId.value;
   const asked = query(name);
   const hits = useLoaded(run === undefined ? undefined : JSON.stringify([run, asked]), (signal) =>
-    source.search(run ?? 0, { ...asked, order: "dur", limit: LIMIT }, signal),
+    source.search(run ?? 0, { ...asked, order: "dur", limit: ASKED_HITS }, signal),
   );
   return (
     <Box title="Longest calls" note={hits.data && <>{count(hits.data.total)} in the trace</>}>
@@ -27,7 +27,7 @@ export function Longest({ name }: { name: string }) {
           return (
             <>
               <ol class="longest">
-                {data.hits.slice(0, SHOWN).map((hit) => (
+                {data.hits.slice(0, SHOWN_HITS).map((hit) => (
                   <li key={hit.id}>
                     <JumpButton place={hit} />
                     <span class="num">{time(hit.dur_ns)}</span>

@@ -1,10 +1,10 @@
 // A number in the unit that its answer names.
 
-import type { FigureUnit } from "../data/wire.ts";
+import type { MetricUnit } from "../data/wire.ts";
 import { bytes, count, digits, flops, percent, time } from "./format.ts";
 
 /** `14.25 ms`, `1.88 GiB`, `93.1%`, `512/s`, `12.3 J`, `407`. */
-export function measured(unit: FigureUnit, value: number): string {
+export function measured(unit: MetricUnit, value: number): string {
   if (unit === "nanoseconds") return time(value);
   if (unit === "bytes") return bytes(value);
   if (unit === "share") return percent(value);

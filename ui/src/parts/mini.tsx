@@ -1,14 +1,9 @@
 // Small tables for the place below an opened row: a handful of rows, no scrolling.
 
 import type { ComponentChildren } from "preact";
+import type { Definitions } from "./metric.tsx";
+import { type PlainColumns, PlainTable } from "./plain-table.tsx";
 import { Await } from "./states.tsx";
-
-export interface MiniColumn<R> {
-  label: string;
-  /** Texts take the room there is; numbers are aligned right. */
-  wide?: boolean;
-  cell: (row: R) => ComponentChildren;
-}
 
 export function Box(props: {
   title: string;
@@ -28,49 +23,30 @@ export function Box(props: {
   );
 }
 
+/** Rows shown at most; the rest is counted. */
+const MAX_ROWS = 8;
+
 /** A box whose rows are asked for when it is shown. */
-export function MiniTable<T, R>(props: {
+export function MiniTable<T extends object, R extends object>(props: {
   title: string;
   of: Parameters<typeof Await<T>>[0]["of"];
   rows: (data: T) => R[];
-  /** Shown this many, the rest counted. */
-  most?: number;
-  columns: MiniColumn<R>[];
+  columns: PlainColumns<R>;
   tall?: boolean;
   empty: ComponentChildren;
 }) {
-  const most = props.most ?? 8;
+  const { title, columns } = props;
   return (
-    <Box title={props.title} tall={props.tall}>
+    <Box title={title} tall={props.tall}>
       <Await of={props.of}>
         {(data) => {
           const rows = props.rows(data);
           if (rows.length === 0) return <p class="quiet">{props.empty}</p>;
+          const of = "definitions" in data ? (data.definitions as Definitions) : undefined;
           return (
             <>
-              <table class="plain" aria-label={props.title}>
-                <thead>
-                  <tr>
-                    {props.columns.map((c) => (
-                      <th key={c.label} scope="col" class={c.wide ? undefined : "num"}>
-                        {c.label}
-                      </th>
-                    ))}
-                  </tr>
-                </thead>
-                <tbody>
-                  {rows.slice(0, most).map((row, at) => (
-                    <tr key={at}>
-                      {props.columns.map((c) => (
-                        <td key={c.label} class={c.wide ? "name" : "num"}>
-                          {c.cell(row)}
-                        </td>
-                      ))}
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-              {rows.length > most && <p class="quiet and-more">and {rows.length - most} more</p>}
+              <PlainTable label={title} columns={columns} rows={rows.slice(0, MAX_ROWS)} of={of} />
+              {rows.length > MAX_ROWS && <p class="quiet and-more">and {rows.length - MAX_ROWS} more</p>}
             </>
           );
         }}

@@ -9,7 +9,7 @@ export interface Portion {
 }
 
 /** Parts of at least this share have room for their name. */
-const NAMED = 0.05;
+const MIN_NAMED_SHARE = 0.05;
 
 export function Proportion(props: {
   /** What is shared out: `Device self`. */
@@ -37,7 +37,7 @@ export function Proportion(props: {
             onClick={() => props.onPick?.(p.name)}
             {...tipOn(<PortionTip name={p.name} ns={p.ns} total={total_ns} />)}
           >
-            <bdi class={p.ns / total_ns >= NAMED ? undefined : "sr-only"}>
+            <bdi class={p.ns / total_ns >= MIN_NAMED_SHARE ? undefined : "sr-only"}>
               {shortName(p.name).slice(0, 300)}
             </bdi>
             <span class="sr-only">
@@ -51,7 +51,7 @@ export function Proportion(props: {
             style={{ flexGrow: rest }}
             {...tipOn(<PortionTip name="everything else" ns={rest} total={total_ns} />)}
           >
-            {rest / total_ns >= NAMED && "others"}
+            {rest / total_ns >= MIN_NAMED_SHARE && "others"}
           </span>
         )}
       </div>

@@ -1,9 +1,9 @@
 // Which rows of a long table are in sight, and where they lie. One row may be open: what is below it has a height of its own.
 
-export const ROW = 28;
+export const ROW_PX = 28;
 /** The height of the head above the rows. */
-export const HEAD = 32;
-const SPARE = 12;
+export const HEAD_PX = 32;
+const SPARE_ROWS = 12;
 
 export interface Opened {
   index: number;
@@ -12,13 +12,13 @@ export interface Opened {
 
 /** Where a row begins, from the top of the first one. */
 export function rowTop(index: number, opened: Opened | undefined): number {
-  return index * ROW + (opened && index > opened.index ? opened.height : 0);
+  return index * ROW_PX + (opened && index > opened.index ? opened.height : 0);
 }
 
 /** The row at a height. */
 export function rowAt(y: number, opened: Opened | undefined): number {
-  if (!opened || y < (opened.index + 1) * ROW) return Math.floor(y / ROW);
-  return Math.max(opened.index, Math.floor((y - opened.height) / ROW));
+  if (!opened || y < (opened.index + 1) * ROW_PX) return Math.floor(y / ROW_PX);
+  return Math.max(opened.index, Math.floor((y - opened.height) / ROW_PX));
 }
 
 /** The rows to have in the page, `first..last`, with some to spare on both sides. */
@@ -28,7 +28,7 @@ export function inSight(
   total: number,
   opened: Opened | undefined,
 ): { first: number; last: number } {
-  const first = Math.max(0, Math.min(total, rowAt(top, opened)) - SPARE);
-  const last = Math.min(total, rowAt(top + room, opened) + 1 + SPARE);
+  const first = Math.max(0, Math.min(total, rowAt(top, opened)) - SPARE_ROWS);
+  const last = Math.min(total, rowAt(top + room, opened) + 1 + SPARE_ROWS);
   return { first, last: Math.max(first, last) };
 }

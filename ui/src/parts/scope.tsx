@@ -2,7 +2,7 @@
 
 import type { Account } from "../data/account.ts";
 import type { Options } from "../data/types.ts";
-import { useXla } from "../session/framework.ts";
+import { isXla, useFramework } from "../session/framework.ts";
 import { param, pushParams } from "../session/route.ts";
 import { type Loaded, useAsk } from "../session/use-ask.ts";
 import { stepName } from "./key-names.ts";
@@ -71,16 +71,17 @@ function Choice(props: {
 
 /** Shown once above the numbers, where the recording has no steps. */
 export function NoSteps() {
-  const xla = useXla();
+  const framework = useFramework();
   return (
     <p class="side-note" role="note">
       No steps were recorded, so the whole trace counts as one.{" "}
-      {xla ? (
+      {isXla(framework) && (
         <>
           Put <code>StepTraceAnnotation</code> (JAX) or <code>Trace</code> (TensorFlow) around each to mark
           them.
         </>
-      ) : (
+      )}
+      {framework === "PyTorch" && (
         <>
           Call <code>prof.step()</code> after each iteration to mark them.
         </>
@@ -99,8 +100,9 @@ const RECORD = `with torch.profiler.profile(
 
 /** No device work was recorded: what there would be, and how to get it. */
 export function NoDevice({ what }: { what: string }) {
-  const xla = useXla();
-  if (xla)
+  const framework = useFramework();
+  if (framework === null) return <Empty title="No GPU work in this trace." hint={what} />;
+  if (isXla(framework))
     return (
       <Empty
         title="No GPU work in this profile."

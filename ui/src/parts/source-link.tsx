@@ -22,7 +22,13 @@ export function SourceLink(props: { file: string; line?: number | null; short?: 
   const path = props.short ? (file.split(/[/\\]/).at(-1) ?? file) : shortPath(file);
   const shown = `${path}${at === undefined ? "" : `:${at}`}`;
   // Modules inside the interpreter have no source to show.
-  if (!/\.py[xi]?$/.test(file)) return <bdi class="quiet mono-name">{shown}</bdi>;
+  if (!/\.py[xi]?$/.test(file)) {
+    return (
+      <bdi class="quiet mono-name" title={file}>
+        {shown}
+      </bdi>
+    );
+  }
   return (
     <a
       class="quiet-link mono-name"

@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { Problem } from "../data/types.ts";
-import { Defined } from "./figure.tsx";
+import { Defined } from "./metric.tsx";
 
 /** A card with a title. */
 export function Card(props: {

@@ -1,8 +1,8 @@
 // The head of a column: its name, its definition, and the button that sorts.
 
 import { useId } from "preact/hooks";
-import { Defined } from "./figure.tsx";
 import { Icon } from "./icons.tsx";
+import { Defined } from "./metric.tsx";
 import { tipOn } from "./tip.tsx";
 
 export interface HeadColumn {

@@ -3,9 +3,11 @@
 import { type ComponentChildren, Fragment } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Rows } from "../data/rows.ts";
+import { useFocusedRow } from "./focused-row.ts";
 import { byField } from "./format.ts";
 import { Icon } from "./icons.tsx";
-import { HEAD, inSight, ROW, rowAt, rowTop } from "./rows.ts";
+import { type Definitions, definition, labelOf } from "./metric.tsx";
+import { HEAD_PX, inSight, ROW_PX, rowAt, rowTop } from "./rows.ts";
 import { Head, type HeadColumn } from "./table-head.tsx";
 
 export interface Column<R> extends HeadColumn {
@@ -32,16 +34,24 @@ interface Props<R> {
   empty?: ComponentChildren;
 }
 
+/** A column under the name and the definition that the answer gives its field. */
+export function defined<R>(
+  definitions: Definitions,
+  field: keyof R & string,
+  rest: Partial<Column<R>> = {},
+): Column<R> {
+  return { field, label: labelOf(definitions, field), text: definition(definitions, field), ...rest };
+}
+
 const KEYS = new Set(["ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End"]);
 
 export function Table<R>(props: Props<R>) {
   const { columns, rows, open } = props;
-  const scroller = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
   const [room, setRoom] = useState({ width: 800, height: 600 });
-  const [at, setAt] = useState(0);
-  const toFocus = useRef<number>(undefined);
   const [detailHeight, setDetailHeight] = useState(0);
+  const hasDetail = props.detail !== undefined && open !== undefined && open < rows.total;
+  const opened = hasDetail ? { index: open, height: detailHeight } : undefined;
+  const { scroller, top, setTop, at, setAt, move } = useFocusedRow(rows.total, (row) => rowTop(row, opened));
 
   useEffect(() => {
     const element = scroller.current;
@@ -52,8 +62,6 @@ export function Table<R>(props: Props<R>) {
     return () => watch.disconnect();
   }, []);
 
-  const hasDetail = props.detail !== undefined && open !== undefined && open < rows.total;
-  const opened = hasDetail ? { index: open, height: detailHeight } : undefined;
   const { first, last } = inSight(top, room.height, rows.total, opened);
   useEffect(() => rows.want?.(first, last), [rows, first, last]);
   // A link to an opened row far down brings it into sight.
@@ -62,37 +70,15 @@ export function Table<R>(props: Props<R>) {
     const element = scroller.current;
     if (hadOpen.current === undefined || !element || rows.total === 0) return;
     const y = rowTop(hadOpen.current, undefined);
-    if (y > element.clientHeight - 2 * ROW) element.scrollTop = y - 2 * ROW;
+    if (y > element.clientHeight - 2 * ROW_PX) element.scrollTop = y - 2 * ROW_PX;
     hadOpen.current = undefined;
   }, [rows.total]);
 
-  const move = (to: number) => {
-    const next = Math.max(0, Math.min(rows.total - 1, to));
-    setAt(next);
-    const element = scroller.current;
-    if (!element) return;
-    const y = rowTop(next, opened);
-    if (y < element.scrollTop) element.scrollTop = y;
-    else if (y + 2 * ROW > element.scrollTop + element.clientHeight)
-      element.scrollTop = y + 2 * ROW - element.clientHeight;
-    // At once, not when the scroll is reported: then the row with the focus might leave the page before the next one
-    // has it, and a key pressed meanwhile would be lost.
-    setTop(element.scrollTop);
-    toFocus.current = next;
-  };
-  // As soon as the row is in the page.
-  useLayoutEffect(() => {
-    if (toFocus.current === undefined) return;
-    const row = scroller.current?.querySelector<HTMLElement>(`tr[data-index="${toFocus.current}"]`);
-    if (!row) return;
-    toFocus.current = undefined;
-    row.focus({ preventScroll: true });
-  });
   const onKeyDown = (event: KeyboardEvent) => {
     // Keys in a cell's button or in the detail are theirs.
     if (!(event.target instanceof HTMLTableRowElement)) return;
     if (KEYS.has(event.key)) {
-      const page = Math.max(1, Math.floor(room.height / ROW) - 2);
+      const page = Math.max(1, Math.floor(room.height / ROW_PX) - 2);
       event.preventDefault();
       event.stopPropagation();
       if (event.key === "ArrowDown") move(at + 1);
@@ -115,7 +101,7 @@ export function Table<R>(props: Props<R>) {
   // The height is said, not left to rows: it must hold at every moment while rows are exchanged, or the browser
   // would cut the scroll position down.
   const isWhole = first === 0 && last === rows.total;
-  const height = isWhole ? undefined : `${HEAD + rowTop(rows.total, opened)}px`;
+  const height = isWhole ? undefined : `${HEAD_PX + rowTop(rows.total, opened)}px`;
   const style = { "--room": `${room.width}px`, maxHeight: props.fill ? undefined : `${props.height ?? 640}px` };
   return (
     <div

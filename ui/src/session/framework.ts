@@ -7,7 +7,12 @@ export function isXla(framework: string | null | undefined): boolean {
   return framework === "JAX" || framework === "TensorFlow";
 }
 
+/** What ran; null where it is none of the frameworks, undefined as long as nobody knows. */
+export function useFramework(): string | null | undefined {
+  return useAsk<InfoAnswer>("info").data?.info.framework;
+}
+
 /** Whether the run was recorded by the profiler of JAX or TensorFlow. */
 export function useXla(): boolean {
-  return isXla(useAsk<InfoAnswer>("info").data?.info.framework);
+  return isXla(useFramework());
 }

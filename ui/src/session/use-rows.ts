@@ -7,7 +7,7 @@ import type { Answer, Options, Problem } from "../data/types.ts";
 import { busy } from "./busy.ts";
 import { runId, source } from "./state.ts";
 
-const PAGE = 200;
+const PAGE_ROWS = 200;
 
 export interface PagedRows<R> {
   rows: Rows<R> | undefined;
@@ -37,7 +37,7 @@ export function useRows<R>(command: string, part: string, options: Options): Pag
       asked.add(page);
       busy(1);
       try {
-        const paging = { part, offset: page * PAGE, limit: PAGE, top: 0 };
+        const paging = { part, offset: page * PAGE_ROWS, limit: PAGE_ROWS, top: 0 };
         const answer = await source.ask(run, command, { ...options, ...paging }, control.signal);
         if (control.signal.aborted) return;
         setProblem(undefined);
@@ -64,9 +64,9 @@ export function useRows<R>(command: string, part: string, options: Options): Pag
     if (!pages) return undefined;
     return {
       total: pages.total,
-      at: (index) => pages.pages.get(Math.floor(index / PAGE))?.[index % PAGE],
+      at: (index) => pages.pages.get(Math.floor(index / PAGE_ROWS))?.[index % PAGE_ROWS],
       want(from, to) {
-        for (let page = Math.floor(from / PAGE); page * PAGE < Math.min(to, pages.total); page++)
+        for (let page = Math.floor(from / PAGE_ROWS); page * PAGE_ROWS < Math.min(to, pages.total); page++)
           void ask.fetchPage(page);
       },
     };

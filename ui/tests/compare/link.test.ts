@@ -10,7 +10,7 @@ import {
   windowOf,
   windowText,
 } from "../../src/views/compare/link.ts";
-import { clamp, type Extent, pan, type Span, whole, zoomAt } from "../../src/views/timeline/window.ts";
+import { clamp, type Extent, pan, type Span, whole, zoomAt } from "../../src/views/timeline/visible-span.ts";
 
 /** A model as far as the link knows it. */
 class Stand implements Movable {

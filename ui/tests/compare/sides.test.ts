@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { MOST_RECORDINGS, parseSide, sidesOf, toggled, withFirst } from "../../src/views/compare/sides.ts";
+import { MAX_RECORDINGS, parseSide, sidesOf, toggled, withFirst } from "../../src/views/compare/sides.ts";
 
 const KNOWN = [0, 1, 2, 3];
 
@@ -11,7 +11,7 @@ describe("sides", () => {
     expect(parseSide(undefined, KNOWN)).toBeUndefined();
     expect(parseSide("", KNOWN)).toBeUndefined();
     const many = Array.from({ length: 20 }, (_, id) => id);
-    expect(parseSide(many.join(","), many)).toHaveLength(MOST_RECORDINGS);
+    expect(parseSide(many.join(","), many)).toHaveLength(MAX_RECORDINGS);
   });
 
   it("are the run looked at and the first other one, unless the URL says otherwise", () => {

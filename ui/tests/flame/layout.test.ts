@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Box, boxAt, layout, NARROWEST, step } from "../../src/views/flame/layout.ts";
+import { type Box, boxAt, layout, MIN_BOX_PX, step } from "../../src/views/flame/layout.ts";
 import { match } from "../../src/views/flame/match.ts";
 import { place, type Tree, treeOf } from "../../src/views/flame/tree.ts";
 import { anyFlame, flameOf } from "./trees.ts";
@@ -56,7 +56,7 @@ describe.each([1, 7, 42, 1234])("of any tree (seed %i)", (seed) => {
       });
       rows.flat().forEach((box) => {
         bands += box.merged;
-        if (box.merged === 0) expect(box.width).toBeGreaterThanOrEqual(NARROWEST);
+        if (box.merged === 0) expect(box.width).toBeGreaterThanOrEqual(MIN_BOX_PX);
       });
       expect(bands).toBeGreaterThan(0);
     }

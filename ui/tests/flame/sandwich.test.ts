@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { callees, callers, functions, outermost, SMALLER } from "../../src/views/flame/sandwich.ts";
+import { callees, callers, functions, outermost, SMALLER_ID } from "../../src/views/flame/sandwich.ts";
 import { nameOf, type Tree, treeOf } from "../../src/views/flame/tree.ts";
 import { anyFlame, flameOf } from "./trees.ts";
 
@@ -77,7 +77,7 @@ test("what was put together is one row", () => {
   const flame = flameOf("main 5\n  x 2\n  y 4\nz 1");
   flame.names[1] = "(3 smaller)";
   flame.names[2] = "(12 smaller)";
-  const found = functions(treeOf(flame)).find((row) => row.id === SMALLER)!;
+  const found = functions(treeOf(flame)).find((row) => row.id === SMALLER_ID)!;
   expect(found).toMatchObject({ name: "(smaller nodes)", self_ns: 6, total_ns: 6 });
 });
 

@@ -1,8 +1,8 @@
 // Where the instructions around one are drawn.
 
 import { expect, test } from "vitest";
+import type { NeighborRow } from "../../src/data/wire.ts";
 import { GAP, layout, NODE } from "../../src/views/hlo/layout.ts";
-import type { NeighborRow } from "../../src/views/hlo/types.ts";
 
 function node(node: number, hop: number): NeighborRow {
   return {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { GapRow } from "../../src/data/wire.ts";
 import { outlines, stripOf } from "../../src/views/idle/columns.ts";
-import type { GapRow } from "../../src/views/idle/types.ts";
 
 const gap = (start_ns: number, idle_ns: number, kind: GapRow["kind"] = "host_late", device = 0): GapRow => ({
   device,

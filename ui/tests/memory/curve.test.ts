@@ -1,5 +1,7 @@
 import { expect, test } from "vitest";
+import type { CurvePoint, DeviceMemory, OperatorMemory } from "../../src/data/wire.ts";
 import { arrangeOperators } from "../../src/views/memory/arrange.ts";
+import type { StepRow } from "../../src/views/memory/curve.ts";
 import {
   levelAt,
   parseTime,
@@ -9,7 +11,6 @@ import {
   stepPath,
   stepsOf,
 } from "../../src/views/memory/curve.ts";
-import type { CurvePoint, DeviceMemory, OperatorMemory, StepRow } from "../../src/views/memory/types.ts";
 
 function device(curve: CurvePoint[], opening = 0): DeviceMemory {
   const peak = curve.reduce((most, p) => Math.max(most, p.allocated_bytes), opening);

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
+import type { Module } from "../../src/data/wire.ts";
 import { forestOf, inOrder, opensAtFirst, shareOf, toggle, toggledOf } from "../../src/views/modules/tree.ts";
-import type { ModuleRow } from "../../src/views/modules/types.ts";
 
-function row(name: string, depth: number, parent: number | null, device = 0): ModuleRow {
-  return { name, depth, parent, device_total_ns: device, backward_device_ns: 0 } as ModuleRow;
+function row(name: string, depth: number, parent: number | null, device = 0): Module {
+  return { name, depth, parent, device_total_ns: device, backward_device_ns: 0 } as Module;
 }
 const rows = [
   row("GPT_0", 0, null, 100),

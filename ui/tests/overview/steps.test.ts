@@ -46,7 +46,7 @@ describe("bars of steps", () => {
 
   it("says that a bar holds a partial step, and why", () => {
     const [bar] = barsOf([step(1, 1, 1), step(2, 1, 1, true)], 1);
-    expect(bar?.partial).toEqual(["no_device_work"]);
+    expect(bar?.partial).toEqual(["it launched no device work, as those before it did"]);
     expect(barsOf([step(1, 1, 1)])[0]?.partial).toEqual([]);
   });
 

@@ -1,14 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { about } from "../../src/parts/format.ts";
 import type { Finding } from "../../src/views/overview/types.ts";
-import { firstChange, stepWords, unprofiledWords } from "../../src/views/overview/words.ts";
-
-const times = (step: number, unprofiled: number, low: number, high: number) => ({
-  step_ns: step,
-  unprofiled_step_ns: unprofiled,
-  unprofiled_step_low_ns: low,
-  unprofiled_step_high_ns: high,
-});
+import { firstChange, saving } from "../../src/views/overview/words.ts";
 
 describe("words of the overview", () => {
   it("round estimates to two digits, as the terminal does", () => {
@@ -27,23 +20,25 @@ describe("words of the overview", () => {
     ]);
   });
 
-  it("say how long a step takes here and without the profiler", () => {
-    expect(stepWords(times(39.14e6, 25.1e6, 23.2e6, 28.4e6), false)).toBe(
-      "39.14 ms per step here, about 25 ms (23 to 28 ms) without the profiler",
-    );
-    expect(stepWords(times(39.14e6, 39e6, 38.9e6, 39.1e6), false, true)).toBe(
-      "39.14 ms per step here; what the profiler adds to it is unknown",
-    );
-    expect(stepWords(times(39.14e6, 39e6, 38.9e6, 39.1e6), true)).toBe(
-      "39.14 ms in total; the profiler adds little overhead",
-    );
-  });
+  const finding = (share: number, unprofiled: number) =>
+    ({
+      saves_ns: share * 7e6,
+      saves_share: share,
+      saves_unprofiled_share: unprofiled,
+      saves_unprofiled_ns: 2.1e6,
+    }) as Finding;
 
   it("say what a fix saves without the profiler only where it differs", () => {
-    const finding = (share: number, unprofiled: number) =>
-      ({ saves_share: share, saves_unprofiled_share: unprofiled, saves_unprofiled_ns: 2.1e6 }) as Finding;
-    expect(unprofiledWords(finding(0.5, 0.3))).toBe("2.1 ms (30.0%) without the profiler");
-    expect(unprofiledWords(finding(0.5, 0.48))).toBeUndefined();
+    const bare = "2.1 ms (30.0%) without the profiler";
+    expect(saving(finding(0.5, 0.3), false)).toEqual({ here: "3.500 ms (50.0%)", bare });
+    expect(saving(finding(0.5, 0.48), false)).toEqual({ here: "3.500 ms (50.0%)" });
+  });
+
+  it("leave out a saving of nothing, and what was recorded where the bare step was timed", () => {
+    const bare = "2.1 ms (30.0%) without the profiler";
+    expect(saving(finding(0, 0.3), false)).toEqual({ bare });
+    expect(saving(finding(0.5, 0.3), true)).toEqual({ bare });
+    expect(saving(finding(0, 0), false)).toEqual({});
   });
 
   it("show the first line that changes something", () => {

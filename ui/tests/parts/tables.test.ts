@@ -4,7 +4,7 @@ import { type ColumnChoice, chosenFields, named, toggledFields } from "../../src
 import { exactly } from "../../src/parts/filter.tsx";
 import { windowAround } from "../../src/parts/jump.tsx";
 import { place, placeBeside } from "../../src/parts/place.ts";
-import { inSight, ROW, rowAt, rowTop } from "../../src/parts/rows.ts";
+import { inSight, ROW_PX, rowAt, rowTop } from "../../src/parts/rows.ts";
 import { matching, runNames } from "../../src/session/names.ts";
 import { choices as kernelChoices } from "../../src/views/kernels/columns.tsx";
 import { callSite, moduleOf } from "../../src/views/operators/call-site.tsx";
@@ -52,10 +52,10 @@ describe("rows in sight", () => {
   const opened = { index: 3, height: 300 };
 
   it("lie one below the other, with room for the opened one", () => {
-    expect(rowTop(3, opened)).toBe(3 * ROW);
-    expect(rowTop(4, opened)).toBe(4 * ROW + 300);
+    expect(rowTop(3, opened)).toBe(3 * ROW_PX);
+    expect(rowTop(4, opened)).toBe(4 * ROW_PX + 300);
     for (const index of [0, 2, 3, 4, 50]) expect(rowAt(rowTop(index, opened), opened)).toBe(index);
-    expect(rowAt(4 * ROW + 150, opened)).toBe(3); // inside what stands below the opened row
+    expect(rowAt(4 * ROW_PX + 150, opened)).toBe(3); // inside what stands below the opened row
   });
 
   it("cover the window whatever is opened", () => {

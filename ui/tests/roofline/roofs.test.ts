@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { Hardware, RooflineRow } from "../../src/data/wire.ts";
 import { outline } from "../../src/views/roofline/mark.tsx";
 import {
   domainOf,
@@ -12,7 +13,6 @@ import {
   slopeLine,
   spread,
 } from "../../src/views/roofline/roofs.ts";
-import type { CostRow, Hardware } from "../../src/views/roofline/types.ts";
 
 const H200: Hardware = {
   name: "H200 SXM",
@@ -33,8 +33,8 @@ const H200: Hardware = {
   link_gbs: 450,
 };
 
-function op(intensity: number, tflops: number): CostRow {
-  return { name: "aten::mm", intensity, tflops, share: 0.1 } as CostRow;
+function op(intensity: number, tflops: number): RooflineRow {
+  return { name: "aten::mm", intensity, tflops, share: 0.1 } as RooflineRow;
 }
 
 describe("roofs", () => {

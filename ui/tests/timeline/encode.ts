@@ -1,6 +1,6 @@
 // A second, slow writing of what the server does: slices to the items of tiles. Tests compare the fast code with it.
 
-import { BEYOND, BUCKETS, FINE, FROM_LEFT, tileSpan } from "../../src/data/tiles.ts";
+import { BEYOND, BUCKETS_PER_TILE, FROM_LEFT, PARTS_PER_BUCKET, tileSpan } from "../../src/data/tiles.ts";
 import type { TileItem } from "../../src/data/write-tiles.ts";
 
 export interface Slice {
@@ -17,7 +17,10 @@ export function itemsOf(slices: readonly Slice[], level: number, index: number):
   const to = from + tileSpan(level);
   const bucket = 2 ** level;
   const fine = (time: number) =>
-    Math.max(0, Math.min(BUCKETS * FINE, Math.floor(((time - from) / bucket) * FINE)));
+    Math.max(
+      0,
+      Math.min(BUCKETS_PER_TILE * PARTS_PER_BUCKET, Math.floor(((time - from) / bucket) * PARTS_PER_BUCKET)),
+    );
   const items: TileItem[] = [];
   const across = slices.find((slice) => slice.start < from && slice.end > from);
   if (across) items.push(item([across], 0, FROM_LEFT | (across.end > to ? BEYOND : 0), fine));

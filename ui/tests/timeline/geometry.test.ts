@@ -5,8 +5,17 @@ import { curveOf } from "../../src/views/timeline/arrows.ts";
 import { counterAt, counterCells, firstAfter } from "../../src/views/timeline/counter-cells.ts";
 import { laneAt, layOutLanes, rowAt, rowTop } from "../../src/views/timeline/lane-layout.ts";
 import { ticksFor } from "../../src/views/timeline/ruler.ts";
-import { RULER, Screen } from "../../src/views/timeline/screen.ts";
-import { around, between, center, clamp, home, pan, whole, zoomAt } from "../../src/views/timeline/window.ts";
+import { RULER_PX, Screen } from "../../src/views/timeline/screen.ts";
+import {
+  around,
+  between,
+  center,
+  clamp,
+  home,
+  pan,
+  whole,
+  zoomAt,
+} from "../../src/views/timeline/visible-span.ts";
 
 const EXTENT = 1_000_000;
 
@@ -197,11 +206,11 @@ describe("the screen", () => {
   });
 
   it("finds rows by height, pinned ones first", () => {
-    expect(screen.at(RULER + 10)?.row).toBe(0);
+    expect(screen.at(RULER_PX + 10)?.row).toBe(0);
     const y = screen.rowY(1)!;
     expect(screen.at(y + 5)?.row).toBe(1);
     expect(screen.at(3)).toBeUndefined();
-    expect(screen.rowsBetween(RULER, y + 1)).toEqual([0, 1]);
+    expect(screen.rowsBetween(RULER_PX, y + 1)).toEqual([0, 1]);
   });
 });
 

@@ -7,9 +7,9 @@ import type { Engine } from "../../src/views/timeline/engine.ts";
 import { Gestures } from "../../src/views/timeline/gestures.ts";
 import type { Hover } from "../../src/views/timeline/hover.ts";
 import { draggedTo, gripAt, isClick, type MinimapState } from "../../src/views/timeline/minimap-drag.ts";
-import { RULER, Screen } from "../../src/views/timeline/screen.ts";
+import { RULER_PX, Screen } from "../../src/views/timeline/screen.ts";
 import type { AreaChoice } from "../../src/views/timeline/url-state.ts";
-import type { Span } from "../../src/views/timeline/window.ts";
+import type { Span } from "../../src/views/timeline/visible-span.ts";
 import { StandIn } from "../pointers.ts";
 
 const EXTENT = 1_000_000;
@@ -92,9 +92,9 @@ describe("a gesture on the rows", () => {
 
   it("is a click if the button is released nearby", () => {
     model.area.value = { from: 1, to: 2, rows: [] };
-    host.point("pointerdown", 500, RULER + 100);
-    host.point("pointermove", 502, RULER + 101);
-    host.point("pointerup", 503, RULER + 101);
+    host.point("pointerdown", 500, RULER_PX + 100);
+    host.point("pointermove", 502, RULER_PX + 101);
+    host.point("pointerup", 503, RULER_PX + 101);
     // There is nothing: the click clears.
     expect(model.area.value).toBeUndefined();
     expect(model.selection.value).toBeUndefined();

@@ -8,7 +8,7 @@ import { makePalette } from "../../src/draw/palette.ts";
 import { Stretches } from "../../src/views/timeline/marks.ts";
 import { RowPainter, type Scene } from "../../src/views/timeline/row-cells.ts";
 import { cover, TileCover } from "../../src/views/timeline/tile-cover.ts";
-import type { Span } from "../../src/views/timeline/window.ts";
+import type { Span } from "../../src/views/timeline/visible-span.ts";
 import { itemsOf, randomRow, type Slice } from "./encode.ts";
 
 const WIDTH = 1400;

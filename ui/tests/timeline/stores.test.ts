@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { NameStore, SHADES, shadeOf } from "../../src/data/name-store.ts";
+import { NameStore, SHADE_COUNT, shadeOf } from "../../src/data/name-store.ts";
 import { TileStore, Wanted } from "../../src/data/tile-store.ts";
 import { writeTiles } from "../../src/data/write-tiles.ts";
 
@@ -143,7 +143,7 @@ describe("names", () => {
   it("gives the same shade to the same name, whatever its number", () => {
     expect(shadeOf("aten::mm")).toBe(shadeOf("aten::mm"));
     const shades = new Set(Array.from({ length: 200 }, (_, i) => shadeOf(`kernel_${i}`)));
-    expect(shades.size).toBe(SHADES);
+    expect(shades.size).toBe(SHADE_COUNT);
   });
 
   it("fetches in batches, once each", async () => {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
+import type { BusRow } from "../../src/data/wire.ts";
 import { busOf, copyLabel, sums } from "../../src/views/transfers/copies.ts";
-import type { TransferRow } from "../../src/views/transfers/types.ts";
 
-const copy = (rest: Partial<TransferRow>): TransferRow => ({
+const copy = (rest: Partial<BusRow>): BusRow => ({
   device: 0,
   direction: "host_to_device",
   memory: "pinned",

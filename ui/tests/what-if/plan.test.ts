@@ -3,7 +3,7 @@ import { query } from "../../src/data/http.ts";
 import {
   CHANGES,
   changeOf,
-  FREE,
+  FREE_SPEEDUP,
   fromParams,
   holds,
   isEmpty,
@@ -28,7 +28,7 @@ describe("a plan in the address", () => {
       faster: [
         { kind: "op", name: "aten::mm", speedup: 2 },
         { kind: "kernel", name: "a|kernel:3:b\\p\\", speedup: 1.25 },
-        { kind: "op", name: "autograd::engine::evaluate_function: MmBackward0\n2x", speedup: FREE },
+        { kind: "op", name: "autograd::engine::evaluate_function: MmBackward0\n2x", speedup: FREE_SPEEDUP },
       ],
     };
     const { change, faster } = toParams(plan);
@@ -109,11 +109,11 @@ describe("the stops of a slider", () => {
     });
     expect(SPEEDUPS[stopOf(2.1)]).toBe(2);
     expect(SPEEDUPS[stopOf(0.5)]).toBe(1);
-    expect(SPEEDUPS[stopOf(1e12)]).toBe(FREE);
+    expect(SPEEDUPS[stopOf(1e12)]).toBe(FREE_SPEEDUP);
   });
   it("say what they mean", () => {
     expect(speedupLabel(1.25)).toBe("1.25×");
-    expect(speedupLabel(FREE)).toBe("free");
+    expect(speedupLabel(FREE_SPEEDUP)).toBe("free");
     expect(readable("aten::mm 1000000000x faster, aten::add 2x faster")).toBe(
       "aten::mm free, aten::add 2x faster",
     );

@@ -3,7 +3,7 @@
 import type { Area, AreaName, Layout } from "../types.ts";
 import { firstEndingAfter, type Items } from "./items.ts";
 
-const SHOWN = 500;
+const MAX_NAMES = 500;
 
 interface Piece {
   start: number;
@@ -52,7 +52,7 @@ export function areaOf(
   const all = [...byName.values()].sort((a, b) => b.self_ns - a.self_ns);
   const self = all.reduce((sum, entry) => sum + entry.self_ns, 0);
   for (const entry of all) entry.share = self > 0 ? entry.self_ns / self : 0;
-  const shown = all.slice(0, SHOWN);
+  const shown = all.slice(0, MAX_NAMES);
   return {
     from_ns: from,
     to_ns: to,

@@ -4,8 +4,8 @@ import { SourceError } from "../source.ts";
 import type { Hits, Layout, Ref, SearchQuery } from "../types.ts";
 import type { Items } from "./items.ts";
 
-const NAMES = 50;
-const BINS = 256;
+const MAX_NAMES = 50;
+const DENSITY_BINS = 256;
 
 export function searchIn(
   rows: Map<number, Items>,
@@ -16,7 +16,7 @@ export function searchIn(
   const matches = matcher(query);
   const wanted = new Map<number, { id: number; name: string; count: number; total_ns: number }>();
   for (const [id, name] of names) if (matches(name)) wanted.set(id, { id, name, count: 0, total_ns: 0 });
-  const density = new Array<number>(BINS).fill(0);
+  const density = new Array<number>(DENSITY_BINS).fill(0);
   const hits: Ref[] = [];
   let total = 0;
   let total_ns = 0;
@@ -33,7 +33,10 @@ export function searchIn(
         entry.total_ns += dur;
         total += items.count[at]!;
         total_ns += dur;
-        const bin = Math.min(BINS - 1, Math.floor((start / Math.max(1, layout.extent_ns)) * BINS));
+        const bin = Math.min(
+          DENSITY_BINS - 1,
+          Math.floor((start / Math.max(1, layout.extent_ns)) * DENSITY_BINS),
+        );
         density[bin] = (density[bin] ?? 0) + items.count[at]!;
         if (start >= (query.after ?? 0))
           hits.push({
@@ -55,8 +58,8 @@ export function searchIn(
     query: query.q,
     total,
     total_ns,
-    names: found.slice(0, NAMES),
-    names_more: Math.max(0, found.length - NAMES),
+    names: found.slice(0, MAX_NAMES),
+    names_more: Math.max(0, found.length - MAX_NAMES),
     hits: hits.slice(0, query.limit ?? 200),
     density,
   };

@@ -1,6 +1,6 @@
 // Tiles from the items of a report, in the wire format of the server.
 
-import { BEYOND, BUCKETS, FINE, FIRST_INSTANT, FROM_LEFT, INSTANT } from "../tiles.ts";
+import { BEYOND, BUCKETS_PER_TILE, FIRST_INSTANT, FROM_LEFT, INSTANT, PARTS_PER_BUCKET } from "../tiles.ts";
 import { type TileItem, writeTiles } from "../write-tiles.ts";
 import { firstFrom, type Items } from "./items.ts";
 
@@ -17,9 +17,13 @@ export function encodeTiles(rows: Map<number, Items>, keys: string[]): ArrayBuff
 
 function bucketsOf(items: Items, level: number, index: number): TileItem[] {
   const bucket = 2 ** level;
-  const origin = index * BUCKETS * bucket;
-  const limit = origin + BUCKETS * bucket;
-  const part = (t: number) => Math.max(0, Math.min(BUCKETS * FINE, Math.round(((t - origin) / bucket) * FINE)));
+  const origin = index * BUCKETS_PER_TILE * bucket;
+  const limit = origin + BUCKETS_PER_TILE * bucket;
+  const part = (t: number) =>
+    Math.max(
+      0,
+      Math.min(BUCKETS_PER_TILE * PARTS_PER_BUCKET, Math.round(((t - origin) / bucket) * PARTS_PER_BUCKET)),
+    );
   const out: TileItem[] = [];
   let at = firstFrom(items, origin);
   const make = (first: number, last: number, count: number, busyNs: number, longest: number): TileItem => {

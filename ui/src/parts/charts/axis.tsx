@@ -3,9 +3,9 @@
 import type { ComponentChildren } from "preact";
 import { type Tick, ticksWithin, timeTicks } from "./ticks.ts";
 
-export const LEFT = 48;
-const BELOW = 22;
-const ABOVE = 6;
+export const LEFT_PX = 48;
+const BELOW_PX = 22;
+const ABOVE_PX = 6;
 
 /** Lines across the drawing at some values, written left of it. */
 export function ValueAxis(props: {
@@ -75,11 +75,11 @@ export function Axes(
   return (
     <svg
       class="chart-svg"
-      width={width + LEFT}
-      height={height + BELOW + ABOVE}
+      width={width + LEFT_PX}
+      height={height + BELOW_PX + ABOVE_PX}
       role="img"
       aria-label={props.name}
-      viewBox={`${-LEFT} ${-ABOVE} ${width + LEFT} ${height + BELOW + ABOVE}`}
+      viewBox={`${-LEFT_PX} ${-ABOVE_PX} ${width + LEFT_PX} ${height + BELOW_PX + ABOVE_PX}`}
     >
       <ValueAxis ticks={ticksWithin(top, 3)} label={props.label} y={y} left={0} right={width} />
       {spaced.map((at) => (

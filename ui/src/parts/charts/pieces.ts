@@ -15,7 +15,7 @@ export interface Placed extends Piece {
   start: number;
 }
 
-/** Adds up equal keys (one row a device becomes one piece), drops what is nothing, the longest first. */
+/** Adds up equal keys (rows of several devices become one piece), drops what is nothing, the longest first. */
 export function gather(pieces: Piece[]): Piece[] {
   const byKey = new Map<string, Piece>();
   for (const piece of pieces) {

@@ -1,7 +1,7 @@
 // Parts of a whole: one bar, and below it what each part is, how long, and what that means.
 
-import { Defined } from "../figure.tsx";
 import { count, percent, time } from "../format.ts";
+import { Defined } from "../metric.tsx";
 import { tipOn } from "../tip.tsx";
 import { gather, type Piece, place } from "./pieces.ts";
 

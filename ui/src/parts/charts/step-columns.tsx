@@ -5,7 +5,7 @@ import { pushParams } from "../../session/route.ts";
 import { stepName } from "../key-names.ts";
 import { hideTip, showTip } from "../tip.tsx";
 import { useSize } from "../use-size.ts";
-import { LEFT, ValueAxis } from "./axis.tsx";
+import { LEFT_PX, ValueAxis } from "./axis.tsx";
 import { roundLabel, ticksWithin } from "./ticks.ts";
 
 export interface StepColumn {
@@ -16,8 +16,8 @@ export interface StepColumn {
   note: string;
 }
 
-const HEIGHT = 170;
-const WIDEST = 96;
+const HEIGHT_PX = 170;
+const MAX_SLOT_PX = 96;
 
 export function StepColumns(props: {
   name: string;
@@ -30,13 +30,13 @@ export function StepColumns(props: {
 }) {
   const { columns } = props;
   const box = useRef<HTMLDivElement>(null);
-  const width = Math.max(0, useSize(box).width - LEFT - 12);
+  const width = Math.max(0, useSize(box).width - LEFT_PX - 12);
   const [at, setAt] = useState<number>();
   const top = props.top ?? Math.max(1, ...columns.map((c) => c.whole));
-  const slot = Math.min(WIDEST, width / Math.max(1, columns.length));
+  const slot = Math.min(MAX_SLOT_PX, width / Math.max(1, columns.length));
   const bar = Math.max(1, slot * 0.72);
   const every = Math.max(1, Math.ceil(34 / Math.max(1, slot)));
-  const y = (value: number) => HEIGHT - (value / top) * HEIGHT;
+  const y = (value: number) => HEIGHT_PX - (value / top) * HEIGHT_PX;
   return (
     <div class="chart-box" ref={box}>
       {width > 0 && (
@@ -44,9 +44,9 @@ export function StepColumns(props: {
           class="chart-svg"
           role="img"
           aria-label={`${props.name}: ${columns.length} steps. The same numbers are in the table or above.`}
-          width={width + LEFT + 12}
-          height={HEIGHT + 30}
-          viewBox={`${-LEFT - 12} -6 ${width + LEFT + 12} ${HEIGHT + 30}`}
+          width={width + LEFT_PX + 12}
+          height={HEIGHT_PX + 30}
+          viewBox={`${-LEFT_PX - 12} -6 ${width + LEFT_PX + 12} ${HEIGHT_PX + 30}`}
         >
           <ValueAxis
             ticks={ticksWithin(top, 4)}
@@ -73,7 +73,13 @@ export function StepColumns(props: {
                 }}
                 onClick={() => column.step >= 0 && pushParams({ step: column.step })}
               >
-                <rect class="whole" x={x} width={bar} y={y(column.whole)} height={HEIGHT - y(column.whole)} />
+                <rect
+                  class="whole"
+                  x={x}
+                  width={bar}
+                  y={y(column.whole)}
+                  height={HEIGHT_PX - y(column.whole)}
+                />
                 {column.parts.map((part, which) => {
                   const from = y(below);
                   below += part;
@@ -89,7 +95,7 @@ export function StepColumns(props: {
                   );
                 })}
                 {index % every === 0 && (
-                  <text class="tick" x={x + bar / 2} y={HEIGHT + 15} text-anchor="middle">
+                  <text class="tick" x={x + bar / 2} y={HEIGHT_PX + 15} text-anchor="middle">
                     {stepName(column.step)}
                   </text>
                 )}

@@ -14,14 +14,14 @@ function roundByteStep(least: number): number {
 }
 
 /** No axis has room for more. */
-const MOST = 400;
+const MAX_TICKS = 400;
 
 /** The multiples of `step` from `low` to `high`. */
 function multiples(low: number, high: number, step: number): number[] {
   const ticks: number[] = [];
   // Plus zero: a tick is never written -0.
   const first = Math.ceil(low / step - 1e-9) + 0;
-  for (let k = first; k * step <= high + step * 1e-9 && ticks.length < MOST; k++) ticks.push(k * step);
+  for (let k = first; k * step <= high + step * 1e-9 && ticks.length < MAX_TICKS; k++) ticks.push(k * step);
   return ticks;
 }
 

@@ -3,9 +3,9 @@
 import { useMemo, useState } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
 import type { Answer, Definition } from "../../data/types.ts";
-import { type AnyRow, arrangedRows, columnsOf, plain } from "../../parts/answer-columns.ts";
-import { Defined, definition } from "../../parts/figure.tsx";
-import { byField, count, shortName } from "../../parts/format.ts";
+import { type AnyRow, arrangedRows, columnsOf } from "../../parts/answer-columns.ts";
+import { byField, count, plain, shortName } from "../../parts/format.ts";
+import { definition, Label } from "../../parts/metric.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
@@ -15,7 +15,7 @@ import { source } from "../../session/state.ts";
 import { useAnyAnswer } from "../../session/use-ask.ts";
 import "./style.css";
 
-const ROWS = 1000;
+const MAX_ROWS = 1000;
 /** Parts of every answer that are no tables of it. */
 const NOT_TABLES = new Set(["definitions", "remarks", "could_not_look"]);
 
@@ -42,7 +42,7 @@ function Tables(props: {
   hint: string;
   first: boolean;
 }) {
-  const answer = useAnyAnswer(props.question, { by: props.by, top: ROWS + 1, step: param("step") });
+  const answer = useAnyAnswer(props.question, { by: props.by, top: MAX_ROWS + 1, step: param("step") });
   // A report holds no answer where there is none.
   if (answer.problem && source.isReport)
     return props.first ? <Empty title={props.empty} hint={props.hint} /> : null;
@@ -88,10 +88,7 @@ function Facts({ answer }: { answer: Answer }) {
     <p class="answer-facts">
       {facts.map(([key, value]) => (
         <span key={key}>
-          <Defined text={definition(answer.definitions, key)}>
-            {answer.definitions?.find((d) => d.field === key)?.label ?? plain(key)}
-          </Defined>{" "}
-          <b class="num">{byField(key, value)}</b>
+          <Label of={answer.definitions} field={key} /> <b class="num">{byField(key, value)}</b>
         </span>
       ))}
     </p>
@@ -106,10 +103,10 @@ function PartTable(props: {
 }) {
   const [sort, setSort] = useState<string>();
   // One more than is shown was asked for.
-  const first = useMemo(() => props.rows.slice(0, ROWS), [props.rows]);
+  const first = useMemo(() => props.rows.slice(0, MAX_ROWS), [props.rows]);
   const rows = useMemo(() => arrangedRows(first, props.text, sort), [first, props.text, sort]);
   const xla = useXla();
-  // How PyTorch would count is no question where it did not run.
+  // How PyTorch would count does not matter where it did not run.
   const columns = useMemo(
     () =>
       columnsOf(props.rows, props.definitions)
@@ -118,7 +115,7 @@ function PartTable(props: {
     [props.rows, props.definitions, xla],
   );
   if (props.rows.length === 0) return null;
-  const note = props.rows.length > ROWS ? `the first ${count(ROWS)} rows` : undefined;
+  const note = props.rows.length > MAX_ROWS ? `the first ${count(MAX_ROWS)} rows` : undefined;
   return (
     <Card title={plain(props.part)} note={note} class="answer-table">
       <Table

@@ -1,19 +1,18 @@
 // The program's own functions: host time, waiting for the device and the device time they launched.
 
 import type { CodeAnswer, CodeRow } from "../../data/wire.ts";
-import { Browse, browseOptions, changeTable, dash, valueCell } from "../../parts/browse.tsx";
+import { Browse, type BrowseColumn, browseOptions, changeTable, dash, valueCell } from "../../parts/browse.tsx";
 import { Choice } from "../../parts/choice.tsx";
 import { type ColumnChoice, chosenFields } from "../../parts/columns.tsx";
-import { definition, Share } from "../../parts/figure.tsx";
-import { count, time } from "../../parts/format.ts";
+import { count, many, time } from "../../parts/format.ts";
+import { labelOf, Share } from "../../parts/metric.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
-import type { Column } from "../../parts/table.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { useRows } from "../../session/use-rows.ts";
 
-const TOP = 12;
+const TOP_ROWS = 12;
 const GROUPS = ["function", "call"] as const;
 type Group = (typeof GROUPS)[number];
 
@@ -23,17 +22,12 @@ const NAMES: Record<Group, { name: string; text: string }> = {
 };
 
 function choices(by: Group): ColumnChoice[] {
+  const usual = (field: string) => ({ field, usual: true });
   return [
-    { field: "function", label: "Function", usual: true, fixed: true },
+    { field: "function", usual: true, fixed: true },
     ...(by === "call" ? [{ field: "called", label: "Calls", usual: true }] : []),
-    { field: "host_ns", label: "Host", usual: true },
-    { field: "wait_ns", label: "Waiting", usual: true },
-    { field: "wait_share", label: "Of the steps", usual: true },
-    { field: "device_ns", label: "Device", usual: true },
-    { field: "device_share", label: "% device", usual: true },
-    { field: "backward_device_ns", label: "Backward device", usual: false },
-    { field: "device_work", label: "Device work", usual: false },
-    { field: "calls", label: "Calls", usual: false },
+    ...["host_ns", "wait_ns", "wait_share", "device_ns", "device_share"].map(usual),
+    ...["backward_device_ns", "device_work", "calls"].map((field) => ({ field, usual: false })),
   ];
 }
 
@@ -42,9 +36,8 @@ export function Code() {
   const chosen = { step: param("step"), device: param("device") };
   const options = { ...browseOptions<Group>(by, "function"), ...chosen };
   const table = useRows<CodeRow>("code", "code", options);
-  const largest = useAsk<CodeAnswer>("code", { sort: "device_ns", top: TOP, ...chosen });
+  const largest = useAsk<CodeAnswer>("code", { sort: "device_ns", top: TOP_ROWS, ...chosen });
   const all = choices(by);
-  const text = (field: string) => definition(table.answer?.definitions, field);
   return (
     <Browse
       view="code"
@@ -52,7 +45,7 @@ export function Code() {
       bars={
         largest.data && (
           <Proportion
-            label="Device"
+            label={labelOf(largest.data.definitions, "device_ns")}
             total_ns={largest.data.device_ns}
             portions={largest.data.code.map((row) => ({ name: row.function, ns: row.device_ns }))}
             onPick={(name) => setParams({ filter: `^${name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&")}$` })}
@@ -72,7 +65,7 @@ export function Code() {
       command="code"
       options={options}
       choices={all}
-      columns={columns(chosenFields(all, param("cols")), all, text)}
+      columns={columns(chosenFields(all, param("cols")))}
       usualSort="wait_ns"
       detail={(row) => <Detail row={row} />}
       empty={{
@@ -83,7 +76,7 @@ export function Code() {
       ledger={(rows) =>
         largest.data && (
           <footer class="ledger">
-            <span>{count(rows)} rows</span>
+            <span>{many(rows, "row")}</span>
             <span>
               device <b class="num">{time(largest.data.device_ns)}</b>
             </span>
@@ -102,24 +95,18 @@ function Detail({ row }: { row: CodeRow }) {
   return (
     <p>
       <b>{row.function}</b> {row.file && <SourceLink file={row.file} line={row.line} />}: {of}.{" "}
-      {count(row.calls)} calls, {time(row.host_ns)} on the host, {time(row.wait_ns)} of it waiting;{" "}
+      {many(row.calls, "call")}, {time(row.host_ns)} on the host, {time(row.wait_ns)} of it waiting;{" "}
       {time(row.device_ns)} of device time in {count(row.device_work)} kernels and copies,{" "}
       {time(row.backward_device_ns)} of it in the backward pass.
     </p>
   );
 }
 
-function columns(
-  fields: string[],
-  all: readonly ColumnChoice[],
-  text: (field: string) => string | undefined,
-): Column<CodeRow>[] {
+function columns(fields: string[]): BrowseColumn<CodeRow>[] {
   return fields.map((field) => {
-    const label = all.find((column) => column.field === field)?.label ?? field;
     if (field === "function")
       return {
         field,
-        label,
         align: "left",
         cell: (row) => (
           <>
@@ -131,7 +118,7 @@ function columns(
     if (field === "called")
       return {
         field,
-        label,
+        label: "Calls",
         align: "left",
         width: "220px",
         cell: (row) => {
@@ -139,7 +126,7 @@ function columns(
           return row.called ? <bdi title={row.called}>{row.called.replace(/^<|>$/g, "")}</bdi> : "its own code";
         },
       };
-    const column = { field, label, text: text(field), width: field.endsWith("share") ? "120px" : "104px" };
+    const column = { field, width: field.endsWith("share") ? "120px" : "104px" };
     if (field === "wait_share" || field === "device_share")
       return { ...column, cell: (row: CodeRow) => <Share share={row[field]} /> };
     return { ...column, cell: (row: CodeRow) => valueCell(field, row[field as keyof CodeRow]) };

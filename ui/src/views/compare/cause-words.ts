@@ -1,7 +1,7 @@
 // What causes are called and what they mean, as the comparison says.
 
 import type { Cause, CauseChange } from "../../data/wire.ts";
-import { plain } from "../../parts/answer-columns.ts";
+import { plain } from "../../parts/format.ts";
 
 export interface CauseWords {
   label(cause: Cause): string;

@@ -4,11 +4,13 @@ import { useMemo } from "preact/hooks";
 import type { Diff } from "../../data/types.ts";
 import type { ChangeRow } from "../../data/wire.ts";
 import { dash } from "../../parts/browse.tsx";
-import { definition } from "../../parts/figure.tsx";
+import { Facts } from "../../parts/facts.tsx";
 import { Filter } from "../../parts/filter.tsx";
 import { count, shortName, signedTime, time } from "../../parts/format.ts";
+import { Name } from "../../parts/links.tsx";
+import { definition } from "../../parts/metric.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { href, param, setParams } from "../../session/route.ts";
 import type { CauseWords } from "./cause-words.ts";
 import {
@@ -83,18 +85,15 @@ export function ChangesCard({ of, words, a, b }: Props) {
 }
 
 function columnsOf(of: Diff, words: CauseWords): Column<ChangeRow>[] {
-  const text = (field: string) => definition(of.definitions, field);
+  const { definitions } = of;
   const largest = Math.max(...of.rows.map((row) => Math.abs(row.delta_ns)), 1);
   // Nothing is known about it where a side has one step.
   const noise: Column<ChangeRow>[] = of.rows.every((row) => row.noise_ns === null)
     ? []
     : [
-        {
-          field: "noise_ns",
-          label: "Noise",
-          text: text("noise_ns"),
+        defined(definitions, "noise_ns", {
           cell: (row) => (row.noise_ns === null ? dash : <span class="quiet">{`±${time(row.noise_ns)}`}</span>),
-        },
+        }),
       ];
   const columns: Column<ChangeRow>[] = [
     {
@@ -110,21 +109,18 @@ function columnsOf(of: Diff, words: CauseWords): Column<ChangeRow>[] {
         <span class={row.is_noise || row.change === "same" ? "quiet" : undefined}>{whatOf(row)}</span>
       ),
     },
-    {
-      field: "delta_ns",
-      label: "Change",
-      text: text("delta_ns"),
+    defined(definitions, "delta_ns", {
       cell: (row) => (
         <span class={`share ${row.is_noise ? "quiet" : toneOf(row.delta_ns)}`}>
           {signedTime(row.delta_ns)}
           <ChangeBar share={row.delta_ns / largest} dim={row.is_noise} />
         </span>
       ),
-    },
+    }),
     ...noise,
-    { field: "before_ns", label: "Before", text: text("before_ns"), cell: (row) => amountOf(row.before_ns) },
-    { field: "after_ns", label: "After", text: text("after_ns"), cell: (row) => amountOf(row.after_ns) },
-    { field: "after_count", label: "Count", text: text("before_count"), cell: countsOf },
+    defined(definitions, "before_ns", { cell: (row) => amountOf(row.before_ns) }),
+    defined(definitions, "after_ns", { cell: (row) => amountOf(row.after_ns) }),
+    { field: "after_count", label: "Count", text: definition(definitions, "before_count"), cell: countsOf },
   ];
   if (of.rows.some((row) => row.module !== null))
     columns.push({
@@ -192,47 +188,26 @@ function Detail({ row, words, a, b }: { row: ChangeRow; words: CauseWords; a: nu
   const name = (text: string) => <bdi class="mono">{text.slice(0, 4000)}</bdi>;
   return (
     <>
-      <dl class="detail-facts">
-        <dt>Cause</dt>
-        <dd>{words.label(row.cause)}</dd>
-        {row.op !== null && (
-          <>
-            <dt>Operator</dt>
-            <dd title={row.op}>{shortName(row.op)}</dd>
-          </>
-        )}
-        {row.module !== null && (
-          <>
-            <dt>Module</dt>
-            <dd>{moduleOf(row)}</dd>
-          </>
-        )}
-        {row.before_name !== null && shortNames(row.before_name) !== shortNames(row.name) ? (
-          <>
-            <dt>Before</dt>
-            <dd>{name(row.before_name)}</dd>
-            <dt>After</dt>
-            <dd>{name(row.name)}</dd>
-          </>
-        ) : (
-          <>
-            <dt>Name</dt>
-            <dd>{name(row.name)}</dd>
-          </>
-        )}
-        <dt>Matched by</dt>
-        <dd>{MATCHED[row.matched]}</dd>
-        {row.noise_ns !== null && (
-          <>
-            <dt>Noise</dt>
-            <dd>
-              {row.is_noise
-                ? `The change is within ±${time(row.noise_ns)}: it may be noise.`
-                : `The change is beyond ±${time(row.noise_ns)}.`}
-            </dd>
-          </>
-        )}
-      </dl>
+      <Facts
+        of={[
+          ["Cause", words.label(row.cause)],
+          row.op !== null && ["Operator", <Name name={row.op} short={shortName(row.op)} />],
+          row.module !== null && ["Module", moduleOf(row)],
+          ...(row.before_name !== null && shortNames(row.before_name) !== shortNames(row.name)
+            ? ([
+                ["Before", name(row.before_name)],
+                ["After", name(row.name)],
+              ] as const)
+            : ([["Name", name(row.name)]] as const)),
+          ["Matched by", MATCHED[row.matched]],
+          row.noise_ns !== null && [
+            "Noise",
+            row.is_noise
+              ? `The change is within ±${time(row.noise_ns)}: it may be noise.`
+              : `The change is beyond ±${time(row.noise_ns)}.`,
+          ],
+        ]}
+      />
       <div class="toolbar">
         {link("before", a)}
         {link("after", b)}

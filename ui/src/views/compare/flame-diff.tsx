@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Flame } from "../../data/types.ts";
 import { Choice } from "../../parts/choice.tsx";
-import { amount, count, percent, signedTime } from "../../parts/format.ts";
+import { amount, many, percent, signedTime } from "../../parts/format.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
@@ -102,7 +102,7 @@ function Drawn({ of, weight }: { of: Loaded; weight: Weight }) {
             onInput={(q) => setParams({ q: q || undefined })}
           />
           <span class="flame-found num" role="status">
-            {found && (found.count === 0 ? "no matches" : `${count(found.count)} matches`)}
+            {found && (found.count === 0 ? "no matches" : many(found.count, "match", "matches"))}
           </span>
         </span>
       </div>
@@ -117,7 +117,7 @@ function Drawn({ of, weight }: { of: Loaded; weight: Weight }) {
         <Card
           title={`${words.title}, per step`}
           text={`${words.text} Both recordings as a whole, each divided by its steps. Threads of one name are one; lines of functions do not matter.`}
-          note={`${counted(of.steps[0])} before, ${counted(of.steps[1])} after`}
+          note={`${many(of.steps[0], "step")} before, ${many(of.steps[1], "step")} after`}
         >
           <Crumbs tree={tree} zoom={zoom} onZoom={onZoom} />
           <Graph
@@ -149,17 +149,13 @@ function Drawn({ of, weight }: { of: Loaded; weight: Weight }) {
   );
 }
 
-function counted(n: number, what = "step"): string {
-  return `${count(n)} ${what}${n === 1 ? "" : "s"}`;
-}
-
 /** What only the other run has, and the way there. */
 function Missing({ both, side }: { both: SideTree; side: Side }) {
   if (both.missing === 0) return null;
   const one = both.missing === 1;
   return (
     <p class="quiet flame-notes">
-      {`${counted(both.missing, "frame")} of the ${side === "after" ? "earlier" : "later"} run alone, ${amount(both.missing_ns, both.tree.unit)} per step, ${one ? "has" : "have"} no width here. `}
+      {`${many(both.missing, "frame")} of the ${side === "after" ? "earlier" : "later"} run alone, ${amount(both.missing_ns, both.tree.unit)} per step, ${one ? "has" : "have"} no width here. `}
       <button
         type="button"
         class="link"
@@ -216,9 +212,7 @@ function Tip({ both, box }: { both: SideTree; box: Box }) {
   if (box.merged > 0)
     return (
       <div class="flame-tip">
-        <div class="flame-tip-name">
-          {count(box.merged)} {box.merged === 1 ? "call" : "calls"} too short to draw
-        </div>
+        <div class="flame-tip-name">{many(box.merged, "call")} too short to draw</div>
         <div class="quiet">{amount(box.total, both.tree.unit)} per step combined. Click to zoom in.</div>
       </div>
     );

@@ -154,15 +154,18 @@ export function treeBy(merged: Merged, side: Side): SideTree {
 }
 
 /** Changes up to this share of the larger are shown as none. */
-const SAME = 0.02;
+const MIN_CHANGE_SHARE = 0.02;
 /** From this share of the larger on the color is full: half of it, or twice as much. */
-const FULL = 0.5;
+const FULL_COLOR_SHARE = 0.5;
 
 /** How strong a color shows the way from one amount to another: 0 is the same, -1 half or less, 1 twice or more. */
 export function changeLevel(before: number, after: number): number {
   const larger = Math.max(before, after);
   if (!(larger > 0)) return 0;
   const share = (after - before) / larger;
-  const size = Math.min(1, Math.max(0, (Math.abs(share) - SAME) / (FULL - SAME)));
+  const size = Math.min(
+    1,
+    Math.max(0, (Math.abs(share) - MIN_CHANGE_SHARE) / (FULL_COLOR_SHARE - MIN_CHANGE_SHARE)),
+  );
   return share < 0 ? -size : size;
 }

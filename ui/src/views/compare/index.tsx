@@ -13,7 +13,7 @@ import { FlameDiff } from "./flame-diff.tsx";
 import { FindingsCard, MetricsCard } from "./metrics.tsx";
 import { AllRuns } from "./side-by-side.tsx";
 import { SidePicker } from "./side-picker.tsx";
-import { MOST_RECORDINGS, sidesOf } from "./sides.ts";
+import { MAX_RECORDINGS, sidesOf } from "./sides.ts";
 import { Timelines } from "./timelines.tsx";
 import { Verdict } from "./verdict.tsx";
 import { WaterfallCard } from "./waterfall-chart.tsx";
@@ -108,7 +108,7 @@ function Compared({ a, b, others }: Sides) {
             )}
             {tab === "flame" && <FlameDiff a={before} b={after} />}
             {tab === "timelines" && <Timelines a={before} b={after} />}
-            {tab === "all" && <AllRuns runs={[before, after, ...others].slice(0, MOST_RECORDINGS)} />}
+            {tab === "all" && <AllRuns runs={[before, after, ...others].slice(0, MAX_RECORDINGS)} />}
           </div>
         </div>
       )}

@@ -1,7 +1,7 @@
 // Two timelines that show the same stretch of their steps: whichever moves, the other follows. Pure but for what it moves.
 
 import type { Layout, StepRange } from "../../data/types.ts";
-import type { Extent, Span } from "../timeline/window.ts";
+import type { Extent, Span } from "../timeline/visible-span.ts";
 
 /** What is needed of a timeline's model. */
 export interface Movable {
@@ -12,7 +12,7 @@ export interface Movable {
 }
 
 /** Air beside the steps, as a share of the longer. */
-const AIR = 0.02;
+const MARGIN_SHARE = 0.02;
 
 /** The steps of a run; the whole of it where there are none. */
 export function stepsOf({ steps, work_ns: [from, to] }: Pick<Layout, "steps" | "work_ns">): StepRange[] {
@@ -33,7 +33,7 @@ export function lengthOf({ start_ns, end_ns }: StepRange): number {
 /** A window around both steps, counted from where they begin. */
 export function windowOf(a: StepRange, b: StepRange): Span {
   const longer = Math.max(lengthOf(a), lengthOf(b), 1);
-  return { from: -AIR * longer, to: (1 + AIR) * longer };
+  return { from: -MARGIN_SHARE * longer, to: (1 + MARGIN_SHARE) * longer };
 }
 
 /**

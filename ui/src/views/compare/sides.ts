@@ -1,7 +1,7 @@
 // Which recordings are compared: `a=0,2` in the URL is the first side's, its first recording is the one that is drawn. Pure.
 
 /** More are not kept in memory at once. */
-export const MOST_RECORDINGS = 6;
+export const MAX_RECORDINGS = 6;
 
 /** The recordings of a side as the URL names them; none if it names none that is there. */
 export function parseSide(text: string | undefined, known: readonly number[]): number[] | undefined {
@@ -10,7 +10,7 @@ export function parseSide(text: string | undefined, known: readonly number[]): n
     const id = /^\d+$/.test(part) ? Number(part) : Number.NaN;
     if (known.includes(id) && !ids.includes(id)) ids.push(id);
   }
-  return ids.length > 0 ? ids.slice(0, MOST_RECORDINGS) : undefined;
+  return ids.length > 0 ? ids.slice(0, MAX_RECORDINGS) : undefined;
 }
 
 /** Both sides: what the URL names, else the run looked at and the first other one. */

@@ -3,9 +3,9 @@
 import type { ComponentChildren } from "preact";
 import type { Diff } from "../../data/types.ts";
 import type { ComparisonVerdict, StepSide } from "../../data/wire.ts";
-import { Defined, definition } from "../../parts/figure.tsx";
-import { count, signedTime, time } from "../../parts/format.ts";
+import { many, signedTime, time } from "../../parts/format.ts";
 import { Icon, type IconName } from "../../parts/icons.tsx";
+import { Defined, definition, Label } from "../../parts/metric.tsx";
 import { signedShare } from "./waterfall-chart.tsx";
 
 const GRADES: Record<ComparisonVerdict, { word: string; icon: IconName }> = {
@@ -44,7 +44,7 @@ function Reasons({ of }: { of: Diff }) {
         <Side name="After" side={after} text={text("mean_ns")} />
         <div>
           <dt>
-            <Defined text={text("delta_ns")}>Change</Defined>
+            <Label of={of.definitions} field="delta_ns" />
           </dt>
           <dd>
             <b>{signedTime(of.delta_ns)}</b>
@@ -93,7 +93,6 @@ function Side({
 }
 
 function stepsOf({ steps, recordings }: StepSide): string {
-  const many = (n: number, what: string) => `${count(n)} ${what}${n === 1 ? "" : "s"}`;
   return `${many(steps, "step")} of ${many(recordings, "recording")}`;
 }
 

@@ -2,8 +2,8 @@
 
 import type { Diff } from "../../data/types.ts";
 import type { Cause } from "../../data/wire.ts";
-import { Defined } from "../../parts/figure.tsx";
-import { percent, signedTime, time } from "../../parts/format.ts";
+import { many, percent, signedTime, time } from "../../parts/format.ts";
+import { Defined, Label } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
 import { tipOn } from "../../parts/tip.tsx";
 import type { CauseWords } from "./cause-words.ts";
@@ -11,7 +11,6 @@ import { type Bar, shareOf, type Waterfall, waterfall } from "./waterfall.ts";
 
 export function WaterfallCard({ of, words }: { of: Diff; words: CauseWords }) {
   const chart = waterfall(of.before.mean_ns, of.after.mean_ns, of.causes);
-  const text = (field: string) => of.definitions?.find((d) => d.field === field)?.text;
   return (
     <Card title="What made the difference" note={`per step, ${whoseTime(of)}`} class="waterfall-card">
       <table class="plain waterfall" aria-label="What made the difference">
@@ -22,13 +21,13 @@ export function WaterfallCard({ of, words }: { of: Diff; words: CauseWords }) {
               <span class="sr-only">Bar</span>
             </th>
             <th scope="col" class="num">
-              <Defined text={text("delta_ns")}>Change</Defined>
+              <Label of={of.definitions} field="delta_ns" />
             </th>
             <th scope="col" class="num side">
-              <Defined text={text("before_ns")}>Before</Defined>
+              <Label of={of.definitions} field="before_ns" />
             </th>
             <th scope="col" class="num side">
-              <Defined text={text("after_ns")}>After</Defined>
+              <Label of={of.definitions} field="after_ns" />
             </th>
           </tr>
         </thead>
@@ -98,8 +97,7 @@ function Tip({ bar, of, name, text }: { bar: Bar; of: Diff; name: string; text: 
       <>
         <strong>{name}</strong>
         <br />
-        mean of {steps} {steps === 1 ? "step" : "steps"} {time(mean_ns)}, median {time(p50_ns)}, 95th percentile{" "}
-        {time(p95_ns)}
+        mean of {many(steps, "step")} {time(mean_ns)}, median {time(p50_ns)}, 95th percentile {time(p95_ns)}
       </>
     );
   }

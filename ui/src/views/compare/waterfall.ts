@@ -24,18 +24,18 @@ export interface Waterfall {
 }
 
 /** Causes with a bar of their own. */
-const MOST_CAUSES = 9;
+const MAX_CAUSES = 9;
 /** What changed by less than this share of the largest change has none. */
-const LEAST_SHARE = 0.01;
+const MIN_CHANGE_SHARE = 0.01;
 /** How many times longer than all changes together a step may be before the axis is cut. */
-const FAR = 4;
+const MAX_STEP_TO_CHANGE_RATIO = 4;
 
 /** Every cause is in exactly one bar, so the bars between the steps add up to the change of the step. */
 export function waterfall(before_ns: number, after_ns: number, causes: readonly CauseChange[]): Waterfall {
   const sorted = [...causes].sort((a, b) => Math.abs(b.delta_ns) - Math.abs(a.delta_ns));
-  const least = Math.abs(sorted[0]?.delta_ns ?? 0) * LEAST_SHARE;
+  const least = Math.abs(sorted[0]?.delta_ns ?? 0) * MIN_CHANGE_SHARE;
   let own = sorted.filter((one) => one.delta_ns !== 0 && Math.abs(one.delta_ns) >= least);
-  if (own.length > MOST_CAUSES) own = own.slice(0, MOST_CAUSES);
+  if (own.length > MAX_CAUSES) own = own.slice(0, MAX_CAUSES);
   let rest = sorted.slice(own.length);
   // One alone needs no other name than its own.
   if (rest.length === 1) {
@@ -83,7 +83,7 @@ function axis(bars: readonly Bar[]): { low: number; high: number } {
   const least = Math.min(...ends);
   const high = Math.max(...ends, 1);
   const changes = high - least;
-  if (changes === 0 || least <= changes * FAR) return { low: Math.min(0, least), high };
+  if (changes === 0 || least <= changes * MAX_STEP_TO_CHANGE_RATIO) return { low: Math.min(0, least), high };
   const step = roundStep(changes / 2);
   return { low: Math.max(0, Math.floor((least - changes / 2) / step) * step), high };
 }

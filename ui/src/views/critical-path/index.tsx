@@ -2,21 +2,20 @@
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
+import type { CriticalPathAnswer, PathRow } from "../../data/wire.ts";
 import { Stacked } from "../../parts/charts/stacked.tsx";
-import { defined } from "../../parts/defined-column.ts";
-import { definition, Share } from "../../parts/figure.tsx";
 import { count, shortName, time } from "../../parts/format.ts";
 import { partOf, pathClass } from "../../parts/key-names.ts";
 import { Name } from "../../parts/links.tsx";
+import { definition, Share } from "../../parts/metric.tsx";
 import { scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { go, href, param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
-import type { CriticalPath, PathRow } from "./types.ts";
 
 export function Path(_: { account: Account | undefined }) {
-  const path = useAsk<CriticalPath>("critical-path", { ...scoped(false), top: 0 });
+  const path = useAsk<CriticalPathAnswer>("critical-path", { ...scoped(false), top: 0 });
   return (
     <Await of={path}>
       {(answer) =>
@@ -30,7 +29,7 @@ export function Path(_: { account: Account | undefined }) {
   );
 }
 
-function Shown({ answer }: { answer: CriticalPath }) {
+function Shown({ answer }: { answer: CriticalPathAnswer }) {
   const definitions = answer.definitions;
   const text = definition(definitions, "class");
   const only = param("class");

@@ -2,22 +2,22 @@
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
+import type { LoadingAnswer } from "../../data/wire.ts";
 import { StepColumns } from "../../parts/charts/step-columns.tsx";
-import { definition, Figure, Share } from "../../parts/figure.tsx";
 import { percent, time } from "../../parts/format.ts";
 import { stepTitle } from "../../parts/key-names.ts";
 import { Name } from "../../parts/links.tsx";
+import { definition, Metric, Share } from "../../parts/metric.tsx";
 import { scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
+import { defined, Table } from "../../parts/table.tsx";
 import { useAsk } from "../../session/use-ask.ts";
-import type { Loading } from "./types.ts";
 
 const MARKED = `with torch.profiler.record_function("data loading"):
     batch = next(batches)`;
 
 export function LoadingTab(_: { account: Account | undefined }) {
-  const loading = useAsk<Loading>("loading", { ...scoped(false), top: 0 });
+  const loading = useAsk<LoadingAnswer>("loading", { ...scoped(false), top: 0 });
   return (
     <Await of={loading}>
       {(answer) =>
@@ -41,47 +41,40 @@ export function LoadingTab(_: { account: Account | undefined }) {
   );
 }
 
-function Totals({ answer }: { answer: Loading }) {
+function Totals({ answer }: { answer: LoadingAnswer }) {
   const { loading_ns, exposed_ns, wall_ns } = answer.totals;
-  const text = (field: string) => definition(answer.definitions, field);
+  const part = (field: "loading_ns" | "exposed_ns") => {
+    const share = answer.totals[field] / Math.max(1, wall_ns);
+    const note = `${percent(share)} of step time`;
+    const value = time(answer.totals[field]);
+    return <Metric of={answer.definitions} field={field} value={value} note={note} share={share} />;
+  };
   const workers = answer.workers === null ? "unknown" : answer.workers ? "yes" : "no";
   return (
     <Card title="Data loading" note={answer.range ? <Name name={answer.range} /> : undefined}>
-      <div class="figures">
-        <Figure
-          label="Loading"
-          value={time(loading_ns)}
-          note={`${percent(loading_ns / Math.max(1, wall_ns))} of step time`}
-          share={loading_ns / Math.max(1, wall_ns)}
-          text={text("loading_ns")}
-        />
-        <Figure
-          label="Exposed"
-          value={time(exposed_ns)}
-          note={`${percent(exposed_ns / Math.max(1, wall_ns))} of step time`}
-          share={exposed_ns / Math.max(1, wall_ns)}
-          text={text("exposed_ns")}
-        />
-        <Figure
+      <div class="metrics">
+        {part("loading_ns")}
+        {part("exposed_ns")}
+        <Metric
           label="Hidden"
           value={percent((loading_ns - exposed_ns) / Math.max(1, loading_ns))}
           note="of loading time"
           share={(loading_ns - exposed_ns) / Math.max(1, loading_ns)}
           text="The share of loading time during which a device was working."
         />
-        <Figure label="Worker processes" value={workers} text={text("workers")} />
+        <Metric of={answer.definitions} field="workers" value={workers} />
       </div>
     </Card>
   );
 }
 
 /** Loading that is nearly nothing beside the steps is drawn on a scale of its own. */
-const SMALL = 0.15;
+const SMALL_LOADING_SHARE = 0.15;
 
-function Steps({ answer }: { answer: Loading }) {
+function Steps({ answer }: { answer: LoadingAnswer }) {
   const text = (field: string) => definition(answer.definitions, field);
   const most = Math.max(1, ...answer.loading.map((row) => row.loading_ns));
-  const small = most < SMALL * Math.max(1, ...answer.loading.map((row) => row.wall_ns));
+  const small = most < SMALL_LOADING_SHARE * Math.max(1, ...answer.loading.map((row) => row.wall_ns));
   return (
     <Card title="Per step" text={text("exposed_ns")}>
       <StepColumns
@@ -113,7 +106,7 @@ function Steps({ answer }: { answer: Loading }) {
   );
 }
 
-function Operators({ answer }: { answer: Loading }) {
+function Operators({ answer }: { answer: LoadingAnswer }) {
   if (answer.operators.length === 0) return null;
   const all = Math.max(1, answer.totals.loading_ns);
   const longest = Math.max(1, ...answer.operators.map((row) => row.self_ns));
@@ -128,7 +121,7 @@ function Operators({ answer }: { answer: Loading }) {
         rows={rowsOf(answer.operators)}
         columns={[
           { field: "name", label: "Operator", align: "left", cell: (row) => <Name name={row.name} /> },
-          { field: "self_ns", label: "Self", width: "90px" },
+          defined(answer.definitions, "self_ns", { width: "90px" }),
           {
             field: "share",
             label: "Share of loading",

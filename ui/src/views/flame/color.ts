@@ -1,5 +1,7 @@
 // Colors of boxes: the category gives the hue, the name a step of lightness, the text what can be read on it.
 
+import { CATEGORIES } from "../../data/wire.ts";
+
 type Rgb = [number, number, number];
 
 export interface Shade {
@@ -21,14 +23,13 @@ export interface Palette {
   font: string;
 }
 
-const CATEGORIES = 16;
-const STEPS = 5;
+const SHADE_STEPS = 5;
 /** How far the lightest and darkest shade of a category are from its color. */
-const REACH = 0.14;
-const FADED = 0.62;
-const READABLE = 4.5;
+const MAX_LIGHTER_SHARE = 0.14;
+const FADED_SHARE = 0.62;
+const MIN_CONTRAST = 4.5;
 /** Shades between the same and all changed. */
-const LEVELS = 12;
+const CHANGE_LEVELS = 12;
 
 export function readPalette(element: Element): Palette {
   const style = getComputedStyle(element);
@@ -44,24 +45,27 @@ export function readPalette(element: Element): Palette {
   };
   return {
     shade(category, hash, faded) {
-      const step = hash % STEPS;
-      const key = (category * STEPS + step) * 2 + (faded ? 1 : 0);
+      const step = hash % SHADE_STEPS;
+      const key = (category * SHADE_STEPS + step) * 2 + (faded ? 1 : 0);
       let shade = known.get(key);
       if (!shade) {
-        const base = parse(token(`--cat-${category < CATEGORIES ? category : CATEGORIES - 1}`));
-        const lit = lighten(base, ((step - (STEPS - 1) / 2) / ((STEPS - 1) / 2)) * REACH);
-        shade = made(faded ? mix(lit, surface, FADED) : lit);
+        const base = parse(token(`--cat-${Math.min(category, CATEGORIES.length - 1)}`));
+        const lit = lighten(
+          base,
+          ((step - (SHADE_STEPS - 1) / 2) / ((SHADE_STEPS - 1) / 2)) * MAX_LIGHTER_SHARE,
+        );
+        shade = made(faded ? mix(lit, surface, FADED_SHARE) : lit);
         known.set(key, shade);
       }
       return shade;
     },
     change(level, faded) {
-      const step = Math.round(Math.max(-1, Math.min(1, level)) * LEVELS);
+      const step = Math.round(Math.max(-1, Math.min(1, level)) * CHANGE_LEVELS);
       const key = step * 2 + (faded ? 1 : 0);
       let shade = changes.get(key);
       if (!shade) {
-        const color = changeColor(step / LEVELS, ends);
-        shade = made(faded ? mix(color, surface, FADED) : color);
+        const color = changeColor(step / CHANGE_LEVELS, ends);
+        shade = made(faded ? mix(color, surface, FADED_SHARE) : color);
         changes.set(key, shade);
       }
       return shade;
@@ -128,6 +132,6 @@ export function readable(fill: Rgb, inks: [Rgb, Rgb]): { fill: Rgb; text: Rgb } 
   const text = contrast(fill, inks[0]) >= contrast(fill, inks[1]) ? inks[0] : inks[1];
   const away = luminance(text) > 0.5 ? -0.03 : 0.03;
   let ground = fill;
-  for (let i = 0; i < 30 && contrast(ground, text) < READABLE; i++) ground = lighten(ground, away);
+  for (let i = 0; i < 30 && contrast(ground, text) < MIN_CONTRAST; i++) ground = lighten(ground, away);
   return { fill: ground, text };
 }

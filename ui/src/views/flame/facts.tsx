@@ -1,7 +1,7 @@
 // Total, self and count of a node or a function, each with its definition.
 
-import { Defined } from "../../parts/figure.tsx";
 import { count } from "../../parts/format.ts";
+import { Defined } from "../../parts/metric.tsx";
 import { DEFINED } from "./labels.ts";
 
 export function Facts(props: {

@@ -2,8 +2,8 @@
 
 import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
-import { Bar } from "../../parts/figure.tsx";
 import { amount, count, percent, shortName, type Unit } from "../../parts/format.ts";
+import { Bar } from "../../parts/metric.tsx";
 import { Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { DEFINED } from "./labels.ts";

@@ -8,7 +8,7 @@ import { theme } from "../../session/theme.ts";
 import { readPalette } from "./color.ts";
 import { type Box, boxAt, type Direction, layout, type Span, step } from "./layout.ts";
 import type { Match } from "./match.ts";
-import { paint, ROW, rowTop } from "./paint.ts";
+import { paint, ROW_PX, rowTop } from "./paint.ts";
 import { Tip } from "./tip.tsx";
 import type { Placed, Tree } from "./tree.ts";
 
@@ -51,7 +51,7 @@ export function Graph(props: Props) {
   const shown = theme.value;
   const palette = useMemo(() => readPalette(document.documentElement), [shown]);
   const deepest = Math.max(rows.length, 1);
-  const full = deepest * ROW;
+  const full = deepest * ROW_PX;
 
   useLayoutEffect(() => {
     const element = scroller.current;
@@ -70,7 +70,7 @@ export function Graph(props: Props) {
     const context = element?.getContext("2d");
     if (!element || !context || room.width === 0) return;
     const dots = devicePixelRatio || 1;
-    const height = Math.min(full, Math.max(room.height, ROW));
+    const height = Math.min(full, Math.max(room.height, ROW_PX));
     const [wide, high] = [Math.round(room.width * dots), Math.round(height * dots)];
     if (element.width !== wide || element.height !== high) {
       element.width = wide;
@@ -103,15 +103,15 @@ export function Graph(props: Props) {
     const element = scroller.current;
     if (!element) return;
     const y = rowTop(tree.depth[zoom] ?? 0, full, upwards);
-    element.scrollTop = upwards ? y + 2 * ROW - element.clientHeight : y - ROW;
+    element.scrollTop = upwards ? y + 2 * ROW_PX - element.clientHeight : y - ROW_PX;
   }, [tree, upwards, zoom, room.height > 0]);
   useEffect(() => {
     const element = scroller.current;
     if (!element || focus === undefined) return;
     const y = rowTop(tree.depth[focus] ?? 0, full, upwards);
-    if (y < element.scrollTop) element.scrollTop = y - ROW;
-    else if (y + ROW > element.scrollTop + element.clientHeight)
-      element.scrollTop = y + 2 * ROW - element.clientHeight;
+    if (y < element.scrollTop) element.scrollTop = y - ROW_PX;
+    else if (y + ROW_PX > element.scrollTop + element.clientHeight)
+      element.scrollTop = y + 2 * ROW_PX - element.clientHeight;
   }, [focus, full, upwards, tree]);
 
   const boxUnder = (event: MouseEvent): Box | undefined => {
@@ -119,7 +119,7 @@ export function Graph(props: Props) {
     if (!element) return undefined;
     const frame = element.getBoundingClientRect();
     const y = event.clientY - frame.top + (scroller.current?.scrollTop ?? 0);
-    const depth = upwards ? Math.floor((full - y) / ROW) : Math.floor(y / ROW);
+    const depth = upwards ? Math.floor((full - y) / ROW_PX) : Math.floor(y / ROW_PX);
     return boxAt(rows[depth], event.clientX - frame.left);
   };
   const onKeyDown = (event: KeyboardEvent) => {
@@ -155,7 +155,7 @@ export function Graph(props: Props) {
         <canvas
           ref={canvas}
           class={hover ? "over" : undefined}
-          style={{ width: `${room.width}px`, height: `${Math.min(full, Math.max(room.height, ROW))}px` }}
+          style={{ width: `${room.width}px`, height: `${Math.min(full, Math.max(room.height, ROW_PX))}px` }}
           onMouseMove={(event) => {
             const box = boxUnder(event);
             const [x, y] = [event.clientX, event.clientY];

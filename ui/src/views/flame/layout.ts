@@ -23,7 +23,7 @@ export interface Span {
   to: number;
 }
 
-export const NARROWEST = 0.5;
+export const MIN_BOX_PX = 0.5;
 
 /** The boxes in sight by depth, from left to right. */
 export function layout(
@@ -65,7 +65,7 @@ export function layout(
       for (let k = first[node]!; k < first[node + 1]!; k++) {
         const kid = kids[k]!;
         if (start[kid]! + total[kid]! <= span.from || start[kid]! >= span.to) continue;
-        if (total[kid]! * scale >= NARROWEST) {
+        if (total[kid]! * scale >= MIN_BOX_PX) {
           band = undefined;
           single(kid);
           next.push(kid);

@@ -1,15 +1,15 @@
 // What is below the toolbar: the graph and its table, or one function between its callers and callees.
 
 import type { Flame as Columns } from "../../data/types.ts";
-import { Defined } from "../../parts/figure.tsx";
-import { amount, count } from "../../parts/format.ts";
+import { amount, count, many } from "../../parts/format.ts";
+import { Defined } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { Functions, sortOf } from "./functions.tsx";
 import { Graph } from "./graph.tsx";
 import { DEFINED, type Weight, type WeightWords } from "./labels.ts";
 import type { Match } from "./match.ts";
-import { type FunctionRow, SMALLER } from "./sandwich.ts";
+import { type FunctionRow, SMALLER_ID } from "./sandwich.ts";
 import { Sandwich } from "./sandwich-view.tsx";
 import { Crumbs, Selected, spoken } from "./selected.tsx";
 import { nameOf, type Order, type Placed, type Tree } from "./tree.ts";
@@ -39,9 +39,9 @@ export function Main(props: Props) {
   const fn = param("fn");
   // Where nothing was chosen yet, the function with the most time of its own.
   const chosen =
-    fn === undefined ? rows.find((row) => row.id !== SMALLER) : rows.find((row) => row.name === fn);
+    fn === undefined ? rows.find((row) => row.id !== SMALLER_ID) : rows.find((row) => row.name === fn);
   const table = (
-    <Card title={words.many} note={`${count(rows.length)} names`} class="flame-functions">
+    <Card title={words.many} note={many(rows.length, "name")} class="flame-functions">
       <Functions
         noun={words}
         rows={rows}
@@ -50,7 +50,7 @@ export function Main(props: Props) {
         text={text}
         sort={sortOf(param("sort"))}
         onSort={(sort) => setParams({ sort: sort === "self_ns" ? undefined : sort })}
-        onOpen={(row) => row.id !== SMALLER && props.onFunction(row.name)}
+        onOpen={(row) => row.id !== SMALLER_ID && props.onFunction(row.name)}
         chosen={sandwich ? chosen?.id : undefined}
         narrow={sandwich}
         height={sandwich ? 620 : 420}

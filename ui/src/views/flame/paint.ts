@@ -5,10 +5,10 @@ import { hashOf, type Palette } from "./color.ts";
 import type { Box } from "./layout.ts";
 import { isSmaller, nameOf, type Tree } from "./tree.ts";
 
-export const ROW = 20;
-const PAD = 5;
+export const ROW_PX = 20;
+const PAD_PX = 5;
 /** Narrower boxes bear no text. */
-const LABEL = 26;
+const MIN_LABEL_PX = 26;
 /** Communication and waits are hatched: color is never alone. */
 const HATCHED = new Set([4, 9]);
 
@@ -31,7 +31,7 @@ export interface Picture {
 
 /** Top of a row in the whole picture. */
 export function rowTop(depth: number, full: number, upwards: boolean): number {
-  return upwards ? full - (depth + 1) * ROW : depth * ROW;
+  return upwards ? full - (depth + 1) * ROW_PX : depth * ROW_PX;
 }
 
 export function paint(context: CanvasRenderingContext2D, picture: Picture, palette: Palette): void {
@@ -42,7 +42,7 @@ export function paint(context: CanvasRenderingContext2D, picture: Picture, palet
   context.direction = "ltr";
   rows.forEach((row, depth) => {
     const y = rowTop(depth, full, upwards) - scroll;
-    if (y + ROW < 0 || y > height) return;
+    if (y + ROW_PX < 0 || y > height) return;
     for (const box of row) paintBox(context, picture, palette, box, y);
   });
 }
@@ -58,7 +58,7 @@ function paintBox(
   const right = Math.min(width, box.x + box.width);
   // A gap of a pixel parts neighbors where there is room for it; nothing is thinner than a pixel can show.
   const wide = Math.max(right - left - (right - left > 3 ? 1 : 0), 0.75);
-  const high = ROW - 1;
+  const high = ROW_PX - 1;
   const name = box.merged > 0 ? "" : nameOf(tree, box.node);
   const faded = searching && !box.matched;
   const category = tree.category[box.node]!;
@@ -77,10 +77,10 @@ function paintBox(
     context.fillStyle = palette.accent;
     context.fillRect(left, y + high - 2, wide, 2);
   }
-  if (name && wide > LABEL) {
+  if (name && wide > MIN_LABEL_PX) {
     context.fillStyle = shade.text;
-    const text = fitted(name, wide - 2 * PAD, (part) => context.measureText(part).width);
-    context.fillText(text, left + PAD, y + high / 2 + 0.5);
+    const text = fitted(name, wide - 2 * PAD_PX, (part) => context.measureText(part).width);
+    context.fillText(text, left + PAD_PX, y + high / 2 + 0.5);
   }
   if (box.merged === 0 && box.node === focus) frame(context, left, y, wide, high, 2, palette.outline);
   else if (box === hover) frame(context, left, y, wide, high, 1, palette.outline);

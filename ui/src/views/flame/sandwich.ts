@@ -36,7 +36,7 @@ export function outermost(tree: Tree): Uint8Array {
 }
 
 /** Stands for all nodes that were put together: they have no name of their own. */
-export const SMALLER = -1;
+export const SMALLER_ID = -1;
 
 /** One row a name, the largest self time first. */
 export function functions(tree: Tree): FunctionRow[] {
@@ -44,10 +44,10 @@ export function functions(tree: Tree): FunctionRow[] {
   const rows = new Map<number, FunctionRow & { largest: number }>();
   const smaller = tree.names.map(isSmaller);
   for (let i = 1; i < tree.size; i++) {
-    const id = smaller[tree.name[i]!] ? SMALLER : tree.name[i]!;
+    const id = smaller[tree.name[i]!] ? SMALLER_ID : tree.name[i]!;
     let row = rows.get(id);
     if (!row) {
-      const name = id === SMALLER ? "(smaller nodes)" : nameOf(tree, i);
+      const name = id === SMALLER_ID ? "(smaller nodes)" : nameOf(tree, i);
       row = { id, name, category: 0, self_ns: 0, total_ns: 0, count: 0, largest: -1 };
       rows.set(id, row);
     }

@@ -1,11 +1,11 @@
 // What is shown beside the pointer.
 
-import { amount, count, percent } from "../../parts/format.ts";
+import { amount, count, many, percent } from "../../parts/format.ts";
 import type { Box } from "./layout.ts";
 import { shares } from "./match.ts";
 import { nameOf, type Tree } from "./tree.ts";
 
-const LONGEST = 600;
+const MAX_NAME_CHARS = 600;
 
 export function Tip({ tree, box }: { tree: Tree; box: Box }) {
   const { node } = box;
@@ -15,9 +15,7 @@ export function Tip({ tree, box }: { tree: Tree; box: Box }) {
     <div class="flame-tip">
       {box.merged > 0 ? (
         <>
-          <div class="flame-tip-name">
-            {count(box.merged)} {box.merged === 1 ? "call" : "calls"} too short to draw
-          </div>
+          <div class="flame-tip-name">{many(box.merged, "call")} too short to draw</div>
           <dl>
             <dt>Combined</dt>
             <dd>{amount(box.total, tree.unit)}</dd>
@@ -29,7 +27,7 @@ export function Tip({ tree, box }: { tree: Tree; box: Box }) {
       ) : (
         <>
           <div class="flame-tip-name">
-            <bdi>{name.length > LONGEST ? `${name.slice(0, LONGEST)}…` : name}</bdi>
+            <bdi>{name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)}…` : name}</bdi>
           </div>
           <dl>
             <dt>Total</dt>

@@ -2,8 +2,8 @@
 
 import type { RefObject } from "preact";
 import { Choice } from "../../parts/choice.tsx";
-import { Defined } from "../../parts/figure.tsx";
-import { count, percent } from "../../parts/format.ts";
+import { many, percent } from "../../parts/format.ts";
+import { Defined } from "../../parts/metric.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { param, pushParams, setParams } from "../../session/route.ts";
 import { WEIGHTS, type Weight, WORDS } from "./labels.ts";
@@ -85,7 +85,7 @@ export function Toolbar(props: {
             <Defined text="Time in matching nodes and everything below them, as a share of the total. Nested matches count once. Press Enter for the next match.">
               {found.count === 0
                 ? "no matches"
-                : `${percent(tree.total[0]! > 0 ? found.total / tree.total[0]! : 0)} in ${count(found.count)} ${found.count === 1 ? "node" : "nodes"}`}
+                : `${percent(tree.total[0]! > 0 ? found.total / tree.total[0]! : 0)} in ${many(found.count, "node")}`}
             </Defined>
           )}
         </span>

@@ -1,7 +1,7 @@
 // A flame graph's columns as a tree one can walk. Node 0 is all of it; a parent comes before its children.
 
-import { CATEGORIES } from "../../data/categories.ts";
 import type { Flame } from "../../data/types.ts";
+import { CATEGORIES } from "../../data/wire.ts";
 import type { Unit } from "../../parts/format.ts";
 import { MODULE_KINDS, MODULE_NAMES } from "./labels.ts";
 
@@ -50,7 +50,7 @@ export interface Columns {
   unit?: Unit;
 }
 
-const OTHER = 15;
+const OTHER_CATEGORY = 15;
 
 /** Nodes of one parent too small to be sent one by one are merged under such a name. */
 export function isSmaller(name: string): boolean {
@@ -80,7 +80,7 @@ export function treeOf(flame: Flame): Tree {
     self: shifted(flame.self_ns, 0),
     total: shifted(flame.total_ns_of, flame.total_ns),
     count: shifted(flame.count, 0),
-    category: shifted(flame.weight === "module" ? flame.name.map(kindOf) : flame.category, OTHER),
+    category: shifted(flame.weight === "module" ? flame.name.map(kindOf) : flame.category, OTHER_CATEGORY),
     kinds: flame.weight === "module" ? MODULE_NAMES : CATEGORIES,
     countsBelow: flame.weight === "device" || flame.unit !== "nanoseconds",
     unit: flame.unit,

@@ -1,32 +1,29 @@
 // Functions of a profile, or of the Python calls and samples of a trace: one table, with callers and callees below a row.
 
-import type { Definition } from "../../data/types.ts";
 import type { FunctionsAnswer, FunctionsCallees, FunctionsCallers } from "../../data/wire.ts";
-import { Browse, browseOptions, dash, valueCell } from "../../parts/browse.tsx";
-import { type ColumnChoice, chosenFields } from "../../parts/columns.tsx";
-import { definition, Share } from "../../parts/figure.tsx";
-import { amount, count, type Unit } from "../../parts/format.ts";
+import { Browse, type BrowseColumn, browseOptions, dash, valueCell } from "../../parts/browse.tsx";
+import { chosenFields } from "../../parts/columns.tsx";
+import { amount, many, type Unit } from "../../parts/format.ts";
+import { Share } from "../../parts/metric.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Await, Card } from "../../parts/states.tsx";
-import type { Column } from "../../parts/table.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { useRows } from "../../session/use-rows.ts";
 import { choicesOf, type EdgeRow, exactFunction, type FunctionRow, own, total } from "./rows.ts";
 import "./style.css";
 
-const TOP = 12;
-const EDGES = 12;
+const TOP_ROWS = 12;
+const TOP_EDGES = 12;
 
 export function Functions() {
   const options = browseOptions("", "");
   const table = useRows<FunctionRow>("functions", "functions", options);
-  const largest = useAsk<FunctionsAnswer>("functions", { top: TOP });
+  const largest = useAsk<FunctionsAnswer>("functions", { top: TOP_ROWS });
   const unit = largest.data?.unit ?? "nanoseconds";
-  const text = (field: string) => definition(table.answer?.definitions, field);
   const all = choicesOf(largest.data?.functions ?? [], unit);
-  const shown = columns(chosenFields(all, param("cols")), all, unit, text);
+  const shown = columns(chosenFields(all, param("cols")), unit);
   const usual = all.find((column) => column.field.startsWith("self_") && column.usual)?.field ?? "total_ns";
   return (
     <Browse
@@ -54,7 +51,7 @@ export function Functions() {
       empty={{ title: "No functions here.", hint: "Record them with:", code: "stepscope run script.py" }}
       ledger={(rows) => (
         <footer class="ledger">
-          <span>{count(rows)} functions</span>
+          <span>{many(rows, "function")}</span>
           <span>
             in total <b class="num">{largest.data && amount(largest.data.total, unit)}</b>
           </span>
@@ -68,18 +65,12 @@ function escaped(name: string): string {
   return name.replace(/[.*+?^${}()|[\]\\/]/g, "\\$&");
 }
 
-function columns(
-  fields: string[],
-  all: readonly ColumnChoice[],
-  unit: Unit,
-  text: (field: string) => string | undefined,
-): Column<FunctionRow>[] {
+function columns(fields: string[], unit: Unit): BrowseColumn<FunctionRow>[] {
   return fields.map((field) => {
-    const label = all.find((column) => column.field === field)?.label ?? field;
     if (field === "name")
       return {
         field,
-        label,
+        label: "Function",
         align: "left",
         cell: (row) => (
           <bdi class="mono-name" title={row.name}>
@@ -90,12 +81,12 @@ function columns(
     if (field === "file")
       return {
         field,
-        label,
+        label: "Where",
         align: "left",
         width: "240px",
         cell: (row) => (row.file ? <SourceLink file={row.file} line={row.line} /> : dash),
       };
-    const column = { field, label, text: text(field), width: field.endsWith("share") ? "120px" : "104px" };
+    const column = { field, width: field.endsWith("share") ? "120px" : "104px" };
     if (field === "self_share" || field === "total_share")
       return { ...column, cell: (row: FunctionRow) => <Share share={row[field]} /> };
     if (field.endsWith("_samples"))
@@ -107,31 +98,21 @@ function columns(
 /** Who called a function and what it called. */
 function Detail({ row, unit }: { row: FunctionRow; unit: Unit }) {
   const pattern = exactFunction(row);
-  const callers = useAsk<FunctionsCallers>("functions", { callers: pattern, top: EDGES });
-  const callees = useAsk<FunctionsCallees>("functions", { callees: pattern, top: EDGES });
+  const callers = useAsk<FunctionsCallers>("functions", { callers: pattern, top: TOP_EDGES });
+  const callees = useAsk<FunctionsCallees>("functions", { callees: pattern, top: TOP_EDGES });
   return (
     <div class="two-columns">
       <Await of={callers}>
-        {(data) => (
-          <Edges title="Callers" rows={data.callers} side="caller" unit={unit} definitions={data.definitions} />
-        )}
+        {(data) => <Edges title="Callers" rows={data.callers} side="caller" unit={unit} />}
       </Await>
       <Await of={callees}>
-        {(data) => (
-          <Edges title="Callees" rows={data.callees} side="callee" unit={unit} definitions={data.definitions} />
-        )}
+        {(data) => <Edges title="Callees" rows={data.callees} side="callee" unit={unit} />}
       </Await>
     </div>
   );
 }
 
-function Edges(props: {
-  title: string;
-  rows: EdgeRow[];
-  side: "caller" | "callee";
-  unit: Unit;
-  definitions: Definition[] | undefined;
-}) {
+function Edges(props: { title: string; rows: EdgeRow[]; side: "caller" | "callee"; unit: Unit }) {
   const { rows, side, unit } = props;
   const most = Math.max(1, ...rows.map(total));
   return (
@@ -151,7 +132,7 @@ function Edges(props: {
                       <bdi>{name}</bdi>
                     </a>
                   </td>
-                  {row.calls !== null && <td class="num">{count(row.calls)} calls</td>}
+                  {row.calls !== null && <td class="num">{many(row.calls, "call")}</td>}
                   <td class="num">{amount(total(row), unit)}</td>
                   <td class="num">
                     <Share share={total(row) / most} />

@@ -20,22 +20,18 @@ export function choicesOf(rows: readonly FunctionRow[], unit: Unit): ColumnChoic
   const counted = rows.some((row) => row.calls !== null);
   const owned = rows.some((row) => own(row) !== 0);
   const waits = rows.some((row) => (row.waiting_ns ?? 0) > 0);
-  const column = (field: string, label: string, usual: boolean, fixed = false): ColumnChoice => ({
-    field,
-    label,
-    usual,
-    fixed,
-  });
+  const usual = (field: string) => ({ field, usual: true });
+  const unusual = (field: string) => ({ field, usual: false });
   return [
-    column("name", "Function", true, true),
-    ...(counted ? [column("calls", "Calls", true)] : []),
-    ...(owned ? [column(`self_${ending}`, "Self", true), column("self_share", "Self %", true)] : []),
-    ...(counted ? [column("self_per_call_ns", "Self per call", false)] : []),
-    column(`total_${ending}`, "Total", true),
-    column("total_share", "Total %", true),
-    ...(counted ? [column("total_per_call_ns", "Total per call", false)] : []),
-    ...(waits ? [column("waiting_ns", "Waiting", true)] : []),
-    column("file", "Where", true),
+    { field: "name", label: "Function", usual: true, fixed: true },
+    ...(counted ? [usual("calls")] : []),
+    ...(owned ? [usual(`self_${ending}`), usual("self_share")] : []),
+    ...(counted ? [unusual("self_per_call_ns")] : []),
+    usual(`total_${ending}`),
+    usual("total_share"),
+    ...(counted ? [unusual("total_per_call_ns")] : []),
+    ...(waits ? [usual("waiting_ns")] : []),
+    { field: "file", label: "Where", usual: true },
   ];
 }
 

@@ -2,25 +2,25 @@
 
 import { useRef } from "preact/hooks";
 import type { MetricHistory } from "../../data/wire.ts";
-import { LEFT, ValueAxis } from "../../parts/charts/axis.tsx";
+import { LEFT_PX, ValueAxis } from "../../parts/charts/axis.tsx";
 import { roundLabel } from "../../parts/charts/ticks.ts";
 import { measured } from "../../parts/measured.ts";
 import { useSize } from "../../parts/use-size.ts";
 import { acrossOf, labelled, levelsOf, scaleOf, shortLabel } from "./plot.ts";
 
-const HEIGHT = 260;
-const BELOW = 24;
-const ABOVE = 8;
-const WIDE = LEFT + 24;
+const HEIGHT_PX = 260;
+const BELOW_PX = 24;
+const ABOVE_PX = 8;
+const AXIS_PX = LEFT_PX + 24;
 /** Room for one label below. */
-const LABEL = 90;
+const LABEL_PX = 90;
 
 export function HistoryChart({ of }: { of: MetricHistory }) {
   const box = useRef<HTMLDivElement>(null);
   const size = useSize(box);
   return (
     <div ref={box} class="history-chart">
-      {size.width > 0 && <Drawn of={of} width={Math.max(120, size.width - WIDE)} />}
+      {size.width > 0 && <Drawn of={of} width={Math.max(120, size.width - AXIS_PX)} />}
     </div>
   );
 }
@@ -29,14 +29,14 @@ function Drawn({ of, width }: { of: MetricHistory; width: number }) {
   const { points, changes, unit } = of;
   const { low, high, ticks } = scaleOf(points, 5);
   const x = (at: number) => acrossOf(at, points.length, width);
-  const y = (value: number) => HEIGHT - ((value - low) / (high - low)) * HEIGHT;
+  const y = (value: number) => HEIGHT_PX - ((value - low) / (high - low)) * HEIGHT_PX;
   const edge = (at: number) => (at / Math.max(1, points.length)) * width;
   return (
     <svg
       class="chart-svg"
-      width={width + WIDE}
-      height={HEIGHT + BELOW + ABOVE}
-      viewBox={`${-WIDE} ${-ABOVE} ${width + WIDE} ${HEIGHT + BELOW + ABOVE}`}
+      width={width + AXIS_PX}
+      height={HEIGHT_PX + BELOW_PX + ABOVE_PX}
+      viewBox={`${-AXIS_PX} ${-ABOVE_PX} ${width + AXIS_PX} ${HEIGHT_PX + BELOW_PX + ABOVE_PX}`}
       role="img"
       aria-label={`${of.metric} of ${of.baseline} over ${points.length} measurements, ${changes.length} changes of level`}
     >
@@ -64,7 +64,7 @@ function Drawn({ of, width }: { of: MetricHistory; width: number }) {
           x1={edge(change.at)}
           x2={edge(change.at)}
           y1={0}
-          y2={HEIGHT}
+          y2={HEIGHT_PX}
         />
       ))}
       <polyline class="history-line" points={points.map((one, at) => `${x(at)},${y(one.value)}`).join(" ")} />
@@ -76,8 +76,8 @@ function Drawn({ of, width }: { of: MetricHistory; width: number }) {
           </circle>
         </g>
       ))}
-      {labelled(points.length, Math.max(1, Math.floor(width / LABEL))).map((at) => (
-        <text key={at} class="tick" x={x(at)} y={HEIGHT + 16} text-anchor="middle">
+      {labelled(points.length, Math.max(1, Math.floor(width / LABEL_PX))).map((at) => (
+        <text key={at} class="tick" x={x(at)} y={HEIGHT_PX + 16} text-anchor="middle">
           {shortLabel(points[at]!)}
         </text>
       ))}

@@ -1,9 +1,10 @@
 // Did it get slower over time? A metric of a baseline over its measurements, and the commits at which its level changed.
 
 import type { BaselineListed, MetricHistory } from "../../data/wire.ts";
-import { count } from "../../parts/format.ts";
+import { count, many } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { measured } from "../../parts/measured.ts";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { runs, source } from "../../session/state.ts";
@@ -92,21 +93,21 @@ function Shown({ baseline, metric }: { baseline: string; metric: string }) {
 }
 
 function noteOf({ points, left_out }: MetricHistory): string {
-  const shown = `${count(points.length)} measurement${points.length === 1 ? "" : "s"}`;
+  const shown = many(points.length, "measurement");
   return left_out === 0
     ? shown
     : `${shown}; ${count(left_out)} left out: another machine, another way, or without the metric`;
 }
 
 /** Fewer have no levels. */
-const FEW = 6;
+const MIN_POINTS = 6;
 
 function Changes({ of }: { of: MetricHistory }) {
   if (of.changes.length === 0)
     return (
       <p class="quiet">
-        {of.points.length < FEW
-          ? `${count(of.points.length)} measurements are too few to tell a change from noise; at least ${FEW} are needed.`
+        {of.points.length < MIN_POINTS
+          ? `${many(of.points.length, "measurement")}: too few to tell a change from noise; at least ${MIN_POINTS} are needed.`
           : "No change of level."}
       </p>
     );
@@ -126,38 +127,38 @@ function Measurements({ of }: { of: MetricHistory }) {
   const rows = of.points.map((point, at) => ({ point, change: changed.get(at) })).reverse();
   return (
     <div class="history-scroll">
-      <table class="plain" aria-label="Measurements">
-        <thead>
-          <tr>
-            <th scope="col">Measured</th>
-            <th scope="col">Commit</th>
-            <th scope="col" class="num">
-              {of.metric}
-            </th>
-            <th scope="col" class="num">
-              Runs
-            </th>
-            <th scope="col" class="num">
-              Change
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ point, change }, at) => (
-            <tr key={at}>
-              <td>{point.measured_at.replace("T", " ").replace("Z", "")}</td>
-              <td class="wrapped">
+      <PlainTable
+        label="Measurements"
+        rows={rows}
+        columns={[
+          {
+            label: "Measured",
+            as: "text",
+            cell: ({ point }) => point.measured_at.replace("T", " ").replace("Z", ""),
+          },
+          {
+            label: "Commit",
+            as: "text",
+            class: "wrapped",
+            cell: ({ point }) => (
+              <>
                 {point.commit && <code>{point.commit}</code>} <bdi>{point.subject}</bdi>
-              </td>
-              <td class="num">{measured(of.unit, point.value)}</td>
-              <td class="num">{count(point.runs)}</td>
-              <td class={`num ${change ? (change.after > change.before ? "worse" : "better") : ""}`}>
-                {change && signedPercent(change.after / change.before - 1)}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+              </>
+            ),
+          },
+          { label: of.metric, cell: ({ point }) => measured(of.unit, point.value) },
+          { label: "Runs", cell: ({ point }) => count(point.runs) },
+          {
+            label: "Change",
+            cell: ({ change }) =>
+              change && (
+                <span class={change.after > change.before ? "worse" : "better"}>
+                  {signedPercent(change.after / change.before - 1)}
+                </span>
+              ),
+          },
+        ]}
+      />
     </div>
   );
 }

@@ -46,7 +46,7 @@ export function scaleOf(points: readonly HistoryPoint[], about: number): Scale {
   };
 }
 
-/** Where a measurement is across the drawing: the first and the last have half a place of air. */
+/** Where a measurement is across the drawing: the first and the last have half a place of margin. */
 export function acrossOf(at: number, count: number, width: number): number {
   return ((at + 0.5) / Math.max(1, count)) * width;
 }

@@ -1,12 +1,14 @@
 // The columns of the table of instructions: which there are by grouping, how their cells look.
 
-import { dash, valueCell } from "../../parts/browse.tsx";
+import { GROUPINGS, type InstructionRow } from "../../data/wire.ts";
+import { type BrowseColumn, dash, valueCell } from "../../parts/browse.tsx";
 import type { ColumnChoice } from "../../parts/columns.tsx";
-import { Share } from "../../parts/figure.tsx";
 import { bytesPerSecond, flops, percent } from "../../parts/format.ts";
+import { Share } from "../../parts/metric.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
-import type { Column } from "../../parts/table.tsx";
-import type { Group, InstructionRow } from "./types.ts";
+
+export const GROUPS = GROUPINGS.hlo;
+export type Group = (typeof GROUPS)[number];
 
 const NAME: Record<Group, string> = {
   instruction: "Instruction",
@@ -17,52 +19,26 @@ const NAME: Record<Group, string> = {
 };
 
 const OWN = ["category", "opcode", "program", "source", "op_path", "shape", "fused"];
-const UNUSUAL = [
-  "opcode",
-  "program",
-  "op_path",
-  "shape",
-  "fused",
-  "total_ns",
-  "mean_ns",
-  "flops",
-  "bytes",
-  "kernels",
-];
+const UNUSUAL = "opcode program op_path shape fused total_ns mean_ns flops bytes kernels".split(" ");
 
-const LABELS: Record<string, string> = {
-  category: "Category",
-  opcode: "Op",
-  program: "Program",
-  instructions: "Instructions",
-  calls: "Calls",
-  kernels: "Kernels",
-  self_ns: "Self",
-  share: "% of time",
-  total_ns: "Total",
-  mean_ns: "Mean",
-  tflops: "FLOP/s",
-  of_peak_flops: "% peak FLOP/s",
-  gbs: "Bandwidth",
-  of_peak_bandwidth: "% peak memory",
-  flops: "FLOPs",
-  bytes: "Bytes",
-  source: "Line",
-  op_path: "Path",
-  shape: "Shape",
-  fused: "Fused",
-};
+const FIELDS = [
+  ...["category", "opcode", "program", "instructions", "calls", "kernels", "self_ns", "share", "total_ns"],
+  ...["mean_ns", "tflops", "of_peak_flops", "gbs", "of_peak_bandwidth", "flops", "bytes"],
+  ...["source", "op_path", "shape", "fused"],
+];
+/** What the answer has no words for. */
+const LABELS: Record<string, string> = { opcode: "Op", source: "Line", op_path: "Path" };
 
 /** Shares of a peak are there where the device is known. */
 export function choices(by: Group, hasPeaks: boolean): ColumnChoice[] {
-  const fields = Object.entries(LABELS).filter(
-    ([field]) =>
+  const fields = FIELDS.filter(
+    (field) =>
       (by === "instruction" ? field !== "instructions" : !OWN.includes(field)) &&
       (hasPeaks || !field.startsWith("of_peak")),
   );
   return [
     { field: "name", label: NAME[by], usual: true, fixed: true },
-    ...fields.map(([field, label]) => ({ field, label, usual: !UNUSUAL.includes(field) })),
+    ...fields.map((field) => ({ field, ...labeled(field, by), usual: !UNUSUAL.includes(field) })),
   ];
 }
 
@@ -85,17 +61,16 @@ const WIDTHS: Record<string, string> = {
   of_peak_bandwidth: "124px",
 };
 
-export function columns(
-  fields: string[],
-  by: Group,
-  largest: number,
-  text: (field: string) => string | undefined,
-): Column<InstructionRow>[] {
-  return fields.map((field): Column<InstructionRow> => {
-    const column: Column<InstructionRow> = {
+function labeled(field: string, by: Group): { label?: string } {
+  const label = field === "name" ? NAME[by] : LABELS[field];
+  return label === undefined ? {} : { label };
+}
+
+export function columns(fields: string[], by: Group, largest: number): BrowseColumn<InstructionRow>[] {
+  return fields.map((field) => {
+    const column: BrowseColumn<InstructionRow> = {
       field,
-      label: field === "name" ? NAME[by] : (LABELS[field] ?? field),
-      text: text(field),
+      ...labeled(field, by),
       align: field === "name" || TEXTS.has(field) ? "left" : "right",
       cell: (row) => valueCell(field, row[field as keyof InstructionRow]),
     };

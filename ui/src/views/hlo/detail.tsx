@@ -1,14 +1,16 @@
 // Below an opened row: all that is known of the instruction, and where it is in its program.
 
+import type { InstructionRow } from "../../data/wire.ts";
+import { Facts } from "../../parts/facts.tsx";
 import { exactly } from "../../parts/filter.tsx";
-import { bytes, count, flops, percent, time } from "../../parts/format.ts";
+import { bytes, flops, many, percent, time } from "../../parts/format.ts";
 import { OnTimeline } from "../../parts/links.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Ticked } from "../../parts/states.tsx";
 import { href } from "../../session/route.ts";
 import { source } from "../../session/state.ts";
+import type { Group } from "./columns.tsx";
 import { Neighborhood } from "./graph.tsx";
-import type { Group, InstructionRow } from "./types.ts";
 
 /** Why a row may be above a peak, by the server's word for it. */
 const OVER: Record<string, string> = {
@@ -20,73 +22,32 @@ const OVER: Record<string, string> = {
 };
 
 export function Detail({ row, by }: { row: InstructionRow; by: Group }) {
-  const start = row.first_ns;
   return (
     <div class="hlo-detail">
-      <dl class="hlo-facts">
-        {row.op_path !== null && (
-          <>
-            <dt>From</dt>
-            <dd class="mono-name">
-              <bdi>{row.op_path}</bdi>
-            </dd>
-          </>
-        )}
-        {row.file !== null && (
-          <>
-            <dt>Line</dt>
-            <dd>
-              <SourceLink file={row.file} line={row.line} />
-            </dd>
-          </>
-        )}
-        {row.shape !== null && (
-          <>
-            <dt>Result</dt>
-            <dd class="mono-name">
-              <bdi>{row.shape}</bdi>
-            </dd>
-          </>
-        )}
-        {row.fused !== null && (
-          <>
-            <dt>Fused</dt>
-            <dd>{row.fused}</dd>
-          </>
-        )}
-        <dt>Ran</dt>
-        <dd>
-          {count(row.calls)} {row.calls === 1 ? "time" : "times"}, {time(row.self_ns)}
-          {row.total_ns !== row.self_ns && <> of its own, {time(row.total_ns)} with what ran inside it</>}
-          {row.flops !== null && row.flops > 0 && <>, {flops(row.flops)}</>}
-          {row.bytes !== null && <>, {bytes(row.bytes)} read and written</>}.{" "}
-          <OnTimeline
-            start={start}
-            length={row.first_end_ns - start}
-            label={`Show on the timeline: ${row.name}`}
-          >
-            Show on the timeline
-          </OnTimeline>
-        </dd>
-        {row.by_order_ns > 0 && (
-          <>
-            <dt>Known by</dt>
-            <dd>
+      <Facts
+        class="hlo-facts"
+        of={[
+          row.op_path !== null && ["From", <bdi class="mono-name">{row.op_path}</bdi>],
+          row.file !== null && ["Line", <SourceLink file={row.file} line={row.line} />],
+          row.shape !== null && ["Result", <bdi class="mono-name">{row.shape}</bdi>],
+          row.fused !== null && ["Fused", row.fused],
+          ["Ran", <Ran row={row} />],
+          row.by_order_ns > 0 && [
+            "Known by",
+            <>
               {row.by_order_ns === row.self_ns ? "The" : percent(row.by_order_ns / Math.max(1, row.self_ns))}{" "}
               order of a captured graph: its kernels name no instruction, and run in the order of the program's
               schedule.
-            </dd>
-          </>
-        )}
-        {row.note !== null && (
-          <>
-            <dt>Peak</dt>
-            <dd class="warned">
+            </>,
+          ],
+          row.note !== null && [
+            "Peak",
+            <span class="warned">
               <Ticked text={OVER[row.note] ?? ""} />
-            </dd>
-          </>
-        )}
-      </dl>
+            </span>,
+          ],
+        ]}
+      />
       {by === "instruction" &&
         (source.isReport ? (
           <p class="quiet">
@@ -106,5 +67,20 @@ export function Detail({ row, by }: { row: InstructionRow; by: Group }) {
         </p>
       )}
     </div>
+  );
+}
+
+function Ran({ row }: { row: InstructionRow }) {
+  const start = row.first_ns;
+  return (
+    <>
+      {many(row.calls, "time")}, {time(row.self_ns)}
+      {row.total_ns !== row.self_ns && <> of its own, {time(row.total_ns)} with what ran inside it</>}
+      {row.flops !== null && row.flops > 0 && <>, {flops(row.flops)}</>}
+      {row.bytes !== null && <>, {bytes(row.bytes)} read and written</>}.{" "}
+      <OnTimeline start={start} length={row.first_end_ns - start} label={`Show on the timeline: ${row.name}`}>
+        Show on the timeline
+      </OnTimeline>
+    </>
   );
 }

@@ -1,13 +1,14 @@
 // An instruction in its program: what it takes on the left, who takes its result on the right. A click moves on.
 
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { count, percent, time } from "../../parts/format.ts";
+import type { FusedRow, HloAround, NeighborRow, ProgramPlace } from "../../data/wire.ts";
+import { count, many, percent, time } from "../../parts/format.ts";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Await } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { type Drawing, layout, NODE } from "./layout.ts";
-import type { FusedRow, HloAround, NeighborRow, ProgramPlace } from "./types.ts";
 
 /** The neighborhood of the instruction that was opened, or of the one that was clicked since. */
 export function Neighborhood({ name, program }: { name: string; program: number | undefined }) {
@@ -141,35 +142,22 @@ function Inside({ rows }: { rows: FusedRow[] }) {
   if (rows.length === 0) return null;
   return (
     <details class="hlo-inside">
-      <summary>{count(rows.length)} instructions are fused into it and run as one</summary>
-      <table class="plain" aria-label="Fused instructions">
-        <thead>
-          <tr>
-            <th scope="col">Instruction</th>
-            <th scope="col">Op</th>
-            <th scope="col">Shape</th>
-            <th scope="col">Takes</th>
-            <th scope="col">Line</th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={row.name}>
-              <td class="mono-name">
-                <bdi>{row.name}</bdi>
-              </td>
-              <td>{row.opcode}</td>
-              <td class="mono-name">
-                <bdi>{row.shape}</bdi>
-              </td>
-              <td>
-                <bdi>{row.operands.join(", ")}</bdi>
-              </td>
-              <td>{row.file !== null && <SourceLink file={row.file} line={row.line} />}</td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <summary>{many(rows.length, "instruction")} fused into it, run as one</summary>
+      <PlainTable
+        label="Fused instructions"
+        rows={rows}
+        columns={[
+          { label: "Instruction", as: "text", cell: (row) => <bdi class="mono-name">{row.name}</bdi> },
+          { label: "Op", as: "text", cell: (row) => row.opcode },
+          { label: "Shape", as: "text", cell: (row) => <bdi class="mono-name">{row.shape}</bdi> },
+          { label: "Takes", as: "text", cell: (row) => <bdi>{row.operands.join(", ")}</bdi> },
+          {
+            label: "Line",
+            as: "text",
+            cell: ({ file, line }) => file !== null && <SourceLink file={file} line={line} />,
+          },
+        ]}
+      />
     </details>
   );
 }

@@ -4,9 +4,9 @@
 import { Browse, browseOptions, changeTable } from "../../parts/browse.tsx";
 import { Choice } from "../../parts/choice.tsx";
 import { chosenFields } from "../../parts/columns.tsx";
-import { Defined, definition } from "../../parts/figure.tsx";
 import { exactly } from "../../parts/filter.tsx";
-import { count, percent, time } from "../../parts/format.ts";
+import { many, percent, time } from "../../parts/format.ts";
+import { type Definitions, Label } from "../../parts/metric.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
@@ -14,9 +14,10 @@ import { useRows } from "../../session/use-rows.ts";
 import { choices, columns } from "./columns.tsx";
 import { Detail } from "./detail.tsx";
 import "./style.css";
-import { GROUPS, type Group, type HloAnswer, type InstructionRow, type InstructionsTotals } from "./types.ts";
+import type { HloAnswer, InstructionRow, InstructionsTotals } from "../../data/wire.ts";
+import { GROUPS, type Group } from "./columns.tsx";
 
-const TOP = 12;
+const TOP_ROWS = 12;
 
 const NAMES: Record<Group, { name: string; text: string }> = {
   instruction: { name: "By instruction", text: "One row per instruction of a program." },
@@ -33,7 +34,7 @@ export function Hlo() {
   const table = useRows<InstructionRow>("hlo", "instructions", options);
   // Names of instructions say little in a bar; what kinds of work there are says more.
   const parts = by === "instruction" ? "category" : by;
-  const largest = useAsk<HloAnswer>("hlo", { by: parts, top: TOP, ...chosen });
+  const largest = useAsk<HloAnswer>("hlo", { by: parts, top: TOP_ROWS, ...chosen });
   const first = useAsk<HloAnswer>("hlo", { by: by === "instruction" ? undefined : by, top: 1, ...chosen });
   const rows = largest.data?.instructions ?? [];
   const totals = largest.data?.totals;
@@ -41,7 +42,6 @@ export function Hlo() {
     by,
     rows.some((row) => row.of_peak_bandwidth !== null),
   );
-  const text = (field: string) => definition(table.answer?.definitions, field);
   return (
     <Browse
       view="hlo"
@@ -85,7 +85,7 @@ export function Hlo() {
       command="hlo"
       options={options}
       choices={all}
-      columns={columns(chosenFields(all, param("cols")), by, first.data?.instructions[0]?.share ?? 1, text)}
+      columns={columns(chosenFields(all, param("cols")), by, first.data?.instructions[0]?.share ?? 1)}
       usualSort="self_ns"
       detail={(row) => <Detail key={`${row.name}-${row.program_id}`} row={row} by={by} />}
       empty={{
@@ -93,45 +93,28 @@ export function Hlo() {
         hint: "Profiles of JAX, and of TensorFlow functions that XLA compiles, have them:",
         code: "jax.profiler.trace(logdir)",
       }}
-      ledger={(shown) => totals && <Sums rows={shown} totals={totals} text={text} />}
+      ledger={(shown) => totals && <Sums rows={shown} totals={totals} of={table.answer?.definitions} />}
     />
   );
 }
 
-function Sums(props: {
-  rows: number;
-  totals: InstructionsTotals;
-  text: (field: string) => string | undefined;
-}) {
-  const { totals, text } = props;
+function Sums({ rows, totals, of }: { rows: number; totals: InstructionsTotals; of: Definitions }) {
   const device = totals.device_named_ns + totals.device_unnamed_ns;
+  const sum = (field: keyof InstructionsTotals, value: string, warned = false) => (
+    <span class={warned ? "warned" : undefined}>
+      <Label of={of} field={field} /> <b class="num">{value}</b>
+    </span>
+  );
   return (
     <footer class="ledger">
-      <span>{count(props.rows)} rows</span>
-      {totals.device_named_ns > 0 && (
-        <span>
-          <Defined text={text("device_named_ns")}>on devices</Defined>{" "}
-          <b class="num">{time(totals.device_named_ns)}</b>
-        </span>
-      )}
-      {totals.device_by_order_ns > 0 && (
-        <span>
-          <Defined text={text("device_by_order_ns")}>placed by order</Defined>{" "}
-          <b class="num">{percent(totals.device_by_order_ns / Math.max(1, device))}</b>
-        </span>
-      )}
-      {totals.device_unnamed_ns > 0 && totals.device_named_ns > 0 && (
-        <span class="warned">
-          <Defined text={text("device_unnamed_ns")}>without instruction</Defined>{" "}
-          <b class="num">{time(totals.device_unnamed_ns)}</b>
-        </span>
-      )}
-      {totals.host_named_ns > 0 && (
-        <span>
-          <Defined text={text("host_named_ns")}>on threads of the host</Defined>{" "}
-          <b class="num">{time(totals.host_named_ns)}</b>
-        </span>
-      )}
+      <span>{many(rows, "row")}</span>
+      {totals.device_named_ns > 0 && sum("device_named_ns", time(totals.device_named_ns))}
+      {totals.device_by_order_ns > 0 &&
+        sum("device_by_order_ns", percent(totals.device_by_order_ns / Math.max(1, device)))}
+      {totals.device_unnamed_ns > 0 &&
+        totals.device_named_ns > 0 &&
+        sum("device_unnamed_ns", time(totals.device_unnamed_ns), true)}
+      {totals.host_named_ns > 0 && sum("host_named_ns", time(totals.host_named_ns))}
     </footer>
   );
 }

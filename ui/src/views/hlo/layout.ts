@@ -1,6 +1,6 @@
 // Where the instructions around one are drawn: what it takes on the left, who takes its result on the right.
 
-import type { NeighborEdge, NeighborRow } from "./types.ts";
+import type { NeighborEdge, NeighborRow } from "../../data/wire.ts";
 
 export const NODE = { width: 190, height: 74 };
 export const GAP = { x: 44, y: 12 };

@@ -2,7 +2,8 @@
 
 import { useRef, useState } from "preact/hooks";
 import type { StepSpan } from "../../data/account.ts";
-import { Axes, LEFT } from "../../parts/charts/axis.tsx";
+import type { GapRow, GapsAnswer } from "../../data/wire.ts";
+import { Axes, LEFT_PX } from "../../parts/charts/axis.tsx";
 import { roundLabel } from "../../parts/charts/ticks.ts";
 import { count, percent, time } from "../../parts/format.ts";
 import { windowAround } from "../../parts/jump.tsx";
@@ -11,26 +12,25 @@ import { Card } from "../../parts/states.tsx";
 import { useSize } from "../../parts/use-size.ts";
 import { go } from "../../session/route.ts";
 import { outlines, stripOf } from "./columns.ts";
-import type { GapRow, Gaps } from "./types.ts";
 
-const HEIGHT = 96;
-const COLUMN = 3;
+const HEIGHT_PX = 96;
+const COLUMN_PX = 3;
 
-export function IdleStrip(props: { gaps: GapRow[]; totals: Gaps["totals"]; steps: StepSpan[] }) {
+export function IdleStrip(props: { gaps: GapRow[]; totals: GapsAnswer["totals"]; steps: StepSpan[] }) {
   const { gaps, totals, steps } = props;
   const box = useRef<HTMLDivElement>(null);
-  const width = Math.max(0, useSize(box).width - LEFT);
+  const width = Math.max(0, useSize(box).width - LEFT_PX);
   const [at, setAt] = useState<number>();
   const from = Math.min(...gaps.map((g) => g.start_ns), ...steps.map((s) => s.start_ns));
   const to = Math.max(...gaps.map((g) => g.start_ns + g.idle_ns), ...steps.map((s) => s.start_ns + s.wall_ns));
   const kinds = [...new Set(gaps.map((g) => g.kind))];
-  const columns = Math.max(1, Math.floor(width / COLUMN));
+  const columns = Math.max(1, Math.floor(width / COLUMN_PX));
   const strip = stripOf(gaps, from, to, columns, kinds);
-  const paths = outlines(strip, width, HEIGHT);
+  const paths = outlines(strip, width, HEIGHT_PX);
   const drawn = gaps.reduce((sum, gap) => sum + gap.idle_ns, 0);
   const column = (event: MouseEvent) => {
     const left = box.current?.getBoundingClientRect().left ?? 0;
-    const index = Math.floor(((event.clientX - left - LEFT) / width) * columns);
+    const index = Math.floor(((event.clientX - left - LEFT_PX) / width) * columns);
     return index >= 0 && index < columns ? index : undefined;
   };
   const span = (to - from) / columns;
@@ -60,7 +60,7 @@ export function IdleStrip(props: { gaps: GapRow[]; totals: Gaps["totals"]; steps
         {width > 0 && (
           <Axes
             name={`Idle time over the run: ${percent(totals.idle_ns / Math.max(1, totals.wall_ns))} of step time. The gaps are listed below.`}
-            {...{ from, to, width, height: HEIGHT, top: 1 }}
+            {...{ from, to, width, height: HEIGHT_PX, top: 1 }}
             label={roundLabel(percent)}
             marks={steps.map((s) => s.start_ns)}
           >
@@ -68,7 +68,13 @@ export function IdleStrip(props: { gaps: GapRow[]; totals: Gaps["totals"]; steps
               <path key={kinds[index]} class={`fill-${gapKind(kinds[index] ?? "").category}`} d={path} />
             ))}
             {at !== undefined && (
-              <rect class="cursor" x={(at / columns) * width} width={width / columns} y={0} height={HEIGHT} />
+              <rect
+                class="cursor"
+                x={(at / columns) * width}
+                width={width / columns}
+                y={0}
+                height={HEIGHT_PX}
+              />
             )}
           </Axes>
         )}

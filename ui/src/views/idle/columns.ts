@@ -1,6 +1,6 @@
 // Idle time over the run: gaps shared out among columns of equal width.
 
-import type { GapRow } from "./types.ts";
+import type { GapRow } from "../../data/wire.ts";
 
 export interface Strip {
   from: number;

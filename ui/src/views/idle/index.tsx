@@ -2,27 +2,26 @@
 
 import type { Account, StepsAnswer } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
+import type { CulpritRow, GapsAnswer, StreamGapsRow } from "../../data/wire.ts";
 import { Stacked } from "../../parts/charts/stacked.tsx";
-import { defined } from "../../parts/defined-column.ts";
-import { definition, Figure, Share } from "../../parts/figure.tsx";
 import { count, percent, shortName, time } from "../../parts/format.ts";
 import { cause, gapKind, partOf } from "../../parts/key-names.ts";
 import { Name } from "../../parts/links.tsx";
+import { definition, Metric, Share } from "../../parts/metric.tsx";
 import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { useAsk } from "../../session/use-ask.ts";
 import { IdleStrip } from "./chart.tsx";
 import { Longest } from "./longest.tsx";
-import type { CulpritRow, Gaps, StreamRow } from "./types.ts";
 
 /** Enough to draw; a note says how many are missing. */
-const SHOWN = 2000;
+const MAX_GAPS = 2000;
 
 export function Idle({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
   const options = scoped(true);
-  const gaps = useAsk<Gaps>("gaps", { ...options, top: SHOWN }, onDevice);
+  const gaps = useAsk<GapsAnswer>("gaps", { ...options, top: MAX_GAPS }, onDevice);
   const causes = useAsk<Account>("account", options, onDevice);
   const steps = useAsk<StepsAnswer>("steps", scoped(false), onDevice);
   if (!onDevice) return <NoDevice what="Idle time is time when a GPU has nothing to do." />;
@@ -49,30 +48,30 @@ export function Idle({ account }: { account: Account | undefined }) {
   );
 }
 
-function Totals({ answer }: { answer: Gaps }) {
+function Totals({ answer }: { answer: GapsAnswer }) {
   const { gaps, idle_ns, wall_ns } = answer.totals;
   const devices = new Set(answer.kinds.map((row) => row.device)).size;
   const longest = Math.max(0, ...answer.kinds.map((row) => row.max_ns));
   const text = definition(answer.definitions, "idle_ns");
   return (
     <Card title="Device idle time" text={text}>
-      <div class="figures">
-        <Figure label="Idle" value={time(idle_ns)} text={text} />
-        <Figure
+      <div class="metrics">
+        <Metric of={answer.definitions} field="idle_ns" value={time(idle_ns)} />
+        <Metric
           label="Share of step time"
           value={percent(idle_ns / Math.max(1, wall_ns))}
           text={`Idle time divided by the wall time of the steps${devices > 1 ? ", across all devices" : ""}.`}
           note={`of ${time(wall_ns)}`}
           share={idle_ns / Math.max(1, wall_ns)}
         />
-        <Figure label="Gaps" value={count(gaps)} text={definition(answer.definitions, "gaps")} />
-        <Figure label="Longest" value={time(longest)} text={definition(answer.definitions, "max_ns")} />
+        <Metric of={answer.definitions} field="gaps" value={count(gaps)} />
+        <Metric of={answer.definitions} field="max_ns" value={time(longest)} />
       </div>
     </Card>
   );
 }
 
-function Kinds({ answer }: { answer: Gaps }) {
+function Kinds({ answer }: { answer: GapsAnswer }) {
   const text = definition(answer.definitions, "kind");
   const counts = new Map<string, number>();
   for (const row of answer.kinds) counts.set(row.kind, (counts.get(row.kind) ?? 0) + row.gaps);
@@ -113,12 +112,11 @@ function Causes({ account }: { account: Account }) {
   );
 }
 
-function Culprits({ answer }: { answer: Gaps }) {
+function Culprits({ answer }: { answer: GapsAnswer }) {
   const most = Math.max(0, ...answer.culprits.map((row) => row.share));
   const definitions = answer.definitions;
   const columns: Column<CulpritRow>[] = [
     defined(definitions, "culprit", {
-      label: "Host was in",
       align: "left",
       cell: (row) => <Name name={row.culprit} short={shortName(row.culprit)} />,
     }),
@@ -134,10 +132,10 @@ function Culprits({ answer }: { answer: Gaps }) {
   );
 }
 
-function Streams({ answer }: { answer: Gaps }) {
+function Streams({ answer }: { answer: GapsAnswer }) {
   if (answer.streams.length < 2) return null;
-  const number = (field: keyof StreamRow & string) => defined<StreamRow>(answer.definitions, field);
-  const columns: Column<StreamRow>[] = [
+  const number = (field: keyof StreamGapsRow & string) => defined<StreamGapsRow>(answer.definitions, field);
+  const columns: Column<StreamGapsRow>[] = [
     { field: "stream", label: "Stream", align: "left", cell: (row) => `${row.stream} of device ${row.device}` },
     number("slices"),
     number("busy_ns"),

@@ -1,17 +1,18 @@
 // The longest gaps, one by one, each with a link to the timeline.
 
 import { rowsOf } from "../../data/rows.ts";
-import { defined } from "../../parts/defined-column.ts";
+import type { GapRow, GapsAnswer } from "../../data/wire.ts";
+import { Facts } from "../../parts/facts.tsx";
 import { count, shortName, time } from "../../parts/format.ts";
 import { cause, gapKind, stepName } from "../../parts/key-names.ts";
 import { Name, Stack, timelineColumn } from "../../parts/links.tsx";
+import { type Definitions, labelOf } from "../../parts/metric.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { useOpenRow } from "../../session/open-row.ts";
 import { param, setParams } from "../../session/route.ts";
-import type { GapRow, Gaps } from "./types.ts";
 
-export function Longest({ answer }: { answer: Gaps }) {
+export function Longest({ answer }: { answer: GapsAnswer }) {
   const [open, toggle] = useOpenRow();
   const only = param("kind");
   const kinds = [...new Set(answer.kinds.map((row) => row.kind))];
@@ -20,7 +21,6 @@ export function Longest({ answer }: { answer: Gaps }) {
   const rows = only ? answer.gaps.filter((gap) => gap.kind === only) : answer.gaps;
   const columns: Column<GapRow>[] = [
     defined<GapRow>(definitions, "culprit", {
-      label: "Host was in",
       align: "left",
       cell: (row) =>
         row.culprit ? (
@@ -30,8 +30,8 @@ export function Longest({ answer }: { answer: Gaps }) {
         ),
     }),
     defined(definitions, "start_ns", { width: "90px" }),
-    { field: "step", label: "Step", width: "70px", cell: (row) => stepName(row.step) },
-    ...(several ? [{ field: "device", label: "Device", width: "64px" }] : []),
+    defined<GapRow>(definitions, "step", { width: "70px", cell: (row) => stepName(row.step) }),
+    ...(several ? [defined<GapRow>(definitions, "device", { width: "64px" })] : []),
     defined<GapRow>(definitions, "idle_ns", { width: "90px" }),
     defined<GapRow>(definitions, "kind", {
       align: "left",
@@ -75,7 +75,7 @@ export function Longest({ answer }: { answer: Gaps }) {
         height={360}
         open={open}
         onOpen={(_, index) => toggle(index)}
-        detail={(row) => <Gap row={row} />}
+        detail={(row) => <Gap row={row} of={definitions} />}
         empty={<Empty title="No listed gap is of this kind." />}
       />
       {missing > 0 && (
@@ -87,23 +87,18 @@ export function Longest({ answer }: { answer: Gaps }) {
   );
 }
 
-function Gap({ row }: { row: GapRow }) {
+function Gap({ row, of }: { row: GapRow; of: Definitions }) {
   return (
-    <dl class="detail-facts">
-      <dt>Cause</dt>
-      <dd>{cause(row.cause).label}</dd>
-      <dt>Host was in</dt>
-      <dd>
-        <bdi>{row.culprit ?? "the host was not late: work was launched in time"}</bdi>
-      </dd>
-      <dt>Next work</dt>
-      <dd>
-        <bdi class="mono">{row.next ?? "none in this step"}</bdi>
-      </dd>
-      <dt>Python</dt>
-      <dd>
-        <Stack frames={row.stack} />
-      </dd>
-    </dl>
+    <Facts
+      of={[
+        ["Cause", cause(row.cause).label],
+        [
+          labelOf(of, "culprit"),
+          <bdi>{row.culprit ?? "the host was not late: work was launched in time"}</bdi>,
+        ],
+        ["Next work", <bdi class="mono">{row.next ?? "none in this step"}</bdi>],
+        ["Python", <Stack frames={row.stack} />],
+      ]}
+    />
   );
 }

@@ -1,35 +1,22 @@
 // The columns of the kernel table: which there are by grouping, how their cells look.
 
-import { dash, NameCell, valueCell } from "../../parts/browse.tsx";
+import { type CopyRow, GROUPINGS, type KernelRow } from "../../data/wire.ts";
+import { type BrowseColumn, dash, NameCell, valueCell } from "../../parts/browse.tsx";
 import type { ColumnChoice } from "../../parts/columns.tsx";
-import { Share } from "../../parts/figure.tsx";
 import { digits, shortName } from "../../parts/format.ts";
-import type { Column } from "../../parts/table.tsx";
-import type { Group, Row } from "./types.ts";
+import { Share } from "../../parts/metric.tsx";
 
-const LABELS: Record<string, string> = {
-  name: "Name",
-  op: "Operator",
-  grid: "Grid",
-  block: "Block",
-  registers: "Registers",
-  shared_memory_bytes: "Shared mem",
-  devices: "Devices",
-  streams: "Streams",
-  kind: "Kind",
-  calls: "Calls",
-  total_ns: "Total",
-  share: "% kernels",
-  bytes: "Bytes",
-  bytes_per_second: "Rate",
-  calls_with_bytes: "Calls with bytes",
-  mean_ns: "Mean",
-  min_ns: "Min",
-  max_ns: "Max",
-  blocks_per_sm: "Blocks/SM",
-  occupancy_percent: "Occupancy",
-  tensor_core: "TC",
-};
+export const GROUPS = GROUPINGS.kernels;
+export type Group = (typeof GROUPS)[number];
+
+/** Kernels and copies share a table; what one of them lacks is absent. */
+export type Row = Pick<KernelRow, "name" | "calls" | "total_ns"> & Partial<KernelRow> & Partial<CopyRow>;
+
+const FIELDS = [
+  ...["name", "op", "grid", "block", "registers", "shared_memory_bytes", "devices", "streams", "kind", "calls"],
+  ...["total_ns", "share", "bytes", "bytes_per_second", "calls_with_bytes", "mean_ns", "min_ns", "max_ns"],
+  ...["blocks_per_sm", "occupancy_percent", "tensor_core"],
+];
 
 const OF_KERNELS = ["share", "blocks_per_sm", "occupancy_percent", "tensor_core", "devices", "streams"];
 const OF_COPIES = ["kind", "bytes", "bytes_per_second", "calls_with_bytes"];
@@ -55,30 +42,22 @@ const UNUSUAL: Record<Group, string[]> = {
 
 export function choices(by: Group): ColumnChoice[] {
   const known = new Set([...TIMES, ...OF_GROUP[by]]);
-  return Object.entries(LABELS)
-    .filter(([field]) => known.has(field))
-    .map(([field, label]) => ({
-      field,
-      label,
-      usual: !UNUSUAL[by].includes(field),
-      fixed: field === "name",
-    }));
+  return FIELDS.filter((field) => known.has(field)).map((field) => ({
+    field,
+    ...(field === "op" ? { label: "Operator" } : {}),
+    usual: !UNUSUAL[by].includes(field),
+    fixed: field === "name",
+  }));
 }
 
 const TEXTS = new Set(["name", "op"]);
 /** Short texts that need no more room than they take. */
 const CODES = new Set(["grid", "block"]);
 
-export function columns(
-  fields: string[],
-  largestShare: number,
-  text: (field: string) => string | undefined,
-): Column<Row>[] {
+export function columns(fields: string[], largestShare: number): BrowseColumn<Row>[] {
   return fields.map((field) => {
-    const column: Column<Row> = {
+    const column: BrowseColumn<Row> = {
       field,
-      label: LABELS[field] ?? field,
-      text: text(field),
       align: TEXTS.has(field) ? "left" : "right",
       sortable: field !== "devices" && field !== "streams",
       cell: (row) => valueCell(field, row[field as keyof Row]),
@@ -86,6 +65,7 @@ export function columns(
     if (field === "name") {
       column.cell = (row) => <NameCell name={row.name} />;
     } else if (field === "op") {
+      column.label = "Operator";
       column.width = "18%";
       column.cell = (row) =>
         row.op ? <bdi title={row.op}>{shortName(row.op)}</bdi> : <span class="quiet">unknown</span>;

@@ -1,12 +1,12 @@
 // Below an opened kernel: which operators launch it, how, and its longest calls.
 
-import { exactly } from "../../parts/filter.tsx";
-import { byField, count, shortName, time } from "../../parts/format.ts";
+import type { KernelsAnswer } from "../../data/wire.ts";
+import { rowsNamed } from "../../parts/filter.tsx";
+import { RowLink } from "../../parts/links.tsx";
 import { Longest } from "../../parts/longest.tsx";
 import { MiniTable } from "../../parts/mini.tsx";
-import { href, param } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
-import type { Group, KernelsAnswer, Row } from "./types.ts";
+import type { Group, Row } from "./columns.tsx";
 
 export function Detail({ row, by }: { row: Row; by: Group }) {
   return (
@@ -30,33 +30,21 @@ export function Detail({ row, by }: { row: Row; by: Group }) {
   );
 }
 
-function useKernels(name: string, by: Group) {
-  const options = { by, filter: exactly(name), step: param("step"), device: param("device"), top: 50 };
-  return useAsk<KernelsAnswer>("kernels", options);
-}
-
 function LaunchedBy({ name }: { name: string }) {
   return (
     <MiniTable
       title="Launched by"
-      of={useKernels(name, "op")}
+      of={useAsk<KernelsAnswer>("kernels", rowsNamed(name, "op"))}
       rows={(data) => data.kernels}
       columns={[
         {
-          label: "Operator",
-          wide: true,
-          cell: (row) =>
-            row.op ? (
-              <a href={href("operators", { filter: exactly(row.op), open: 0 })} title={row.op}>
-                <bdi>{shortName(row.op)}</bdi>
-              </a>
-            ) : (
-              <span class="quiet">unknown</span>
-            ),
+          field: "op",
+          as: "name",
+          cell: ({ op }) => (op ? <RowLink view="operators" name={op} /> : <span class="quiet">unknown</span>),
         },
-        { label: "Calls", cell: (row) => count(row.calls) },
-        { label: "Total", cell: (row) => time(row.total_ns) },
-        { label: "Mean", cell: (row) => time(row.mean_ns) },
+        "calls",
+        "total_ns",
+        "mean_ns",
       ]}
       empty="No launching operator recorded."
     />
@@ -68,16 +56,16 @@ function Launches({ name }: { name: string }) {
     <MiniTable
       title="Launch configurations"
       tall
-      of={useKernels(name, "launch")}
+      of={useAsk<KernelsAnswer>("kernels", rowsNamed(name, "launch"))}
       rows={(data) => data.kernels}
       columns={[
-        { label: "Grid", wide: true, cell: (row) => <code>{row.grid ?? "not recorded"}</code> },
-        { label: "Block", cell: (row) => <code>{row.block ?? "–"}</code> },
-        { label: "Regs", cell: (row) => row.registers ?? "–" },
-        { label: "Shared", cell: (row) => byField("bytes", row.shared_memory_bytes) || "–" },
-        { label: "Occ.", cell: (row) => byField("occupancy_percent", row.occupancy_percent) || "–" },
-        { label: "Calls", cell: (row) => count(row.calls) },
-        { label: "Total", cell: (row) => time(row.total_ns) },
+        { field: "grid", as: "name", cell: (row) => <code>{row.grid ?? "not recorded"}</code> },
+        { field: "block", cell: (row) => <code>{row.block ?? "–"}</code> },
+        "registers",
+        "shared_memory_bytes",
+        "occupancy_percent",
+        "calls",
+        "total_ns",
       ]}
       empty="No launch configuration recorded."
     />

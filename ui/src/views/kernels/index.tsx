@@ -1,21 +1,20 @@
 // Kernels, copies and memsets: one table, grouped, sorted and filtered by the server.
 
-import type { Answer } from "../../data/types.ts";
+import type { KernelsAnswer, KernelsTotals } from "../../data/wire.ts";
 import { Browse, browseOptions, changeTable } from "../../parts/browse.tsx";
 import { Choice } from "../../parts/choice.tsx";
 import { chosenFields } from "../../parts/columns.tsx";
-import { Defined, definition } from "../../parts/figure.tsx";
 import { exactly } from "../../parts/filter.tsx";
-import { count, time } from "../../parts/format.ts";
+import { many, time } from "../../parts/format.ts";
+import { type Definitions, Label } from "../../parts/metric.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { useRows } from "../../session/use-rows.ts";
-import { choices, columns } from "./columns.tsx";
+import { choices, columns, GROUPS, type Group, type Row } from "./columns.tsx";
 import { Detail } from "./detail.tsx";
-import { GROUPS, type Group, type KernelsAnswer, type KernelTotals, type Row } from "./types.ts";
 
-const TOP = 12;
+const TOP_ROWS = 12;
 
 const GROUP_NAMES: Record<Group, { name: string; text: string }> = {
   name: { name: "By name", text: "One row per kernel." },
@@ -37,11 +36,11 @@ export function Kernels() {
   const part = by === "copies" ? "copies" : "kernels";
   const table = useRows<Row>("kernels", part, options);
   const { answer } = table;
-  const largest = useAsk<KernelsAnswer>("kernels", { top: TOP, ...chosen });
-  const totals = answer?.totals as KernelTotals | undefined;
+  const largest = useAsk<KernelsAnswer>("kernels", { top: TOP_ROWS, ...chosen });
+  const totals = answer?.totals as KernelsTotals | undefined;
   const all = choices(by);
-  const text = (field: string) => textOf(answer, field, by);
-  const shown = columns(chosenFields(all, param("cols")), largest.data?.kernels[0]?.share ?? 1, text);
+  // Kernels and copies define the same fields; those of copies come second.
+  const definitions = by === "copies" ? answer?.definitions?.slice().reverse() : answer?.definitions;
   return (
     <Browse
       view="kernels"
@@ -71,7 +70,8 @@ export function Kernels() {
       command="kernels"
       options={options}
       choices={all}
-      columns={shown}
+      columns={columns(chosenFields(all, param("cols")), largest.data?.kernels[0]?.share ?? 1)}
+      definitions={definitions}
       usualSort="total_ns"
       detail={(row) => <Detail key={row.name} row={row} by={by} />}
       empty={{
@@ -79,40 +79,30 @@ export function Kernels() {
         hint: "Record GPU activity too, on a machine with a GPU:",
         code: RECORD,
       }}
-      ledger={(rows) => totals && <Sums rows={rows} totals={totals} text={text} />}
+      ledger={(rows) => totals && <Sums rows={rows} totals={totals} of={definitions} />}
     />
   );
 }
 
-/** Kernels and copies define the same fields; those of copies come second. */
-function textOf(answer: Answer | undefined, field: string, by: Group): string | undefined {
-  const all = answer?.definitions?.filter((d) => d.field === field) ?? [];
-  return (by === "copies" ? all[all.length - 1] : all[0])?.text ?? definition(answer?.definitions, field);
-}
-
-function Sums(props: { rows: number; totals: KernelTotals; text: (field: string) => string | undefined }) {
-  const { totals } = props;
+function Sums({ rows, totals, of }: { rows: number; totals: KernelsTotals; of: Definitions }) {
   return (
     <footer class="ledger">
-      <span>{count(props.rows)} rows</span>
+      <span>{many(rows, "row")}</span>
       <span>
-        {count(totals.kernel_calls)} kernels <b class="num">{time(totals.kernel_ns)}</b>
+        {many(totals.kernel_calls, "kernel")} <b class="num">{time(totals.kernel_ns)}</b>
       </span>
       {totals.unlinked_ns > 0 && (
         <span class="warned">
-          <Defined text={props.text("unlinked_ns")}>without operator</Defined>{" "}
-          <b class="num">{time(totals.unlinked_ns)}</b>
+          <Label of={of} field="unlinked_ns" /> <b class="num">{time(totals.unlinked_ns)}</b>
         </span>
       )}
-      {totals.memcpy_ns > 0 && (
-        <span>
-          memcpy <b class="num">{time(totals.memcpy_ns)}</b>
-        </span>
-      )}
-      {totals.memset_ns > 0 && (
-        <span>
-          memset <b class="num">{time(totals.memset_ns)}</b>
-        </span>
+      {(["memcpy", "memset"] as const).map(
+        (what) =>
+          totals[`${what}_ns`] > 0 && (
+            <span key={what}>
+              {what} <b class="num">{time(totals[`${what}_ns`])}</b>
+            </span>
+          ),
       )}
     </footer>
   );

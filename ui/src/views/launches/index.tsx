@@ -1,14 +1,13 @@
 // Whether the host keeps up: what launches cost, how full the queue is, how many kernels are too short.
 
 import type { Account } from "../../data/account.ts";
-import type { Definition } from "../../data/types.ts";
-import { Defined, definition, Figure } from "../../parts/figure.tsx";
+import type { LaunchesAnswer, LaunchRow } from "../../data/wire.ts";
 import { count, digits, percent, time } from "../../parts/format.ts";
+import { type Definitions, definition, Label, Metric } from "../../parts/metric.tsx";
 import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { useAsk } from "../../session/use-ask.ts";
 import { QueueChart } from "./queue-chart.tsx";
-import type { LaunchesAnswer, LaunchRow } from "./types.ts";
 
 export function Launches({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
@@ -25,7 +24,7 @@ export function Launches({ account }: { account: Account | undefined }) {
         ) : (
           <div class="card-column">
             {rows.map((row) => (
-              <Device key={row.device} row={row} definitions={definitions} named={rows.length > 1} />
+              <Device key={row.device} row={row} of={definitions} named={rows.length > 1} />
             ))}
           </div>
         )
@@ -34,108 +33,98 @@ export function Launches({ account }: { account: Account | undefined }) {
   );
 }
 
-function Device(props: { row: LaunchRow; definitions: Definition[] | undefined; named: boolean }) {
-  const { row } = props;
-  const text = (field: string) => definition(props.definitions, field);
-  const of = props.named ? ` of device ${row.device}` : "";
+function Device(props: { row: LaunchRow; of: Definitions; named: boolean }) {
+  const { row, of } = props;
   return (
     <>
-      <Card title={`Launches${of}`}>
-        <div class="figures">
-          <Figure
-            label="Launch-bound"
+      <Card title={`Launches${props.named ? ` of device ${row.device}` : ""}`}>
+        <div class="metrics">
+          <Metric
+            of={of}
+            field="launch_bound_share"
             value={percent(row.launch_bound_share)}
             note="of step time"
             share={row.launch_bound_share}
-            text={text("launch_bound_share")}
           />
-          <Figure
-            label="Short kernels"
+          <Metric
+            of={of}
+            field="short_kernels"
             value={percent(row.short_kernels / Math.max(1, row.kernels))}
             share={row.short_kernels / Math.max(1, row.kernels)}
             note={`${count(row.short_kernels)} of ${count(row.kernels)}, ${time(row.short_kernels_ns)} in total`}
-            text={text("short_kernels")}
           />
-          <Figure
-            label="Empty-stream launches"
+          <Metric
+            of={of}
+            field="dry_share"
             value={percent(row.dry_share)}
             note="of all launches"
             share={row.dry_share}
-            text={text("dry_share")}
           />
-          <Figure
-            label="Queue depth"
+          <Metric
+            of={of}
+            field="queue_mean"
             value={digits(row.queue_mean)}
             note={`on average, ${count(row.queue_max)} at peak`}
-            text={text("queue_mean")}
           />
-          <Figure
-            label="Launches"
+          <Metric
+            of={of}
+            field="launches"
             value={count(row.launches)}
             note={`${time(row.calls_ns)} in launch calls`}
-            text={text("launches")}
           />
         </div>
       </Card>
       {row.launches === 0 ? (
         <p class="quiet">The calls that launched this device's work were not recorded.</p>
       ) : (
-        <Details row={row} text={text} named={props.named} />
+        <Details {...props} />
       )}
     </>
   );
 }
 
-function Details(props: { row: LaunchRow; text: (field: string) => string | undefined; named: boolean }) {
-  const { row, text } = props;
+/** Durations side by side: what a kernel and its launch take, then how long work waited. */
+const DURATIONS = [
+  "kernel_p50_ns",
+  "call_p50_ns",
+  "latency_ns",
+  "delay_p50_ns",
+  "delay_p95_ns",
+  "delay_max_ns",
+] as const;
+
+function Details({ row, of, named }: { row: LaunchRow; of: Definitions; named: boolean }) {
   return (
     <>
-      <QueueChart device={row.device} text={text("queued")} named={props.named} />
-      <Card title={`Durations${props.named ? `, device ${row.device}` : ""}`} note="log scale">
-        <Lengths
-          rows={[
-            {
-              label: "Kernel, median",
-              ns: row.kernel_p50_ns,
-              text: text("kernel_p50_ns"),
-            },
-            {
-              label: "Launch call, median",
-              ns: row.call_p50_ns,
-              text: text("call_p50_ns"),
-            },
-            { label: "Launch latency", ns: row.latency_ns, text: text("latency_ns") },
-            { label: "Delay, median", ns: row.delay_p50_ns, text: text("delay_p50_ns") },
-            { label: "Delay, p95", ns: row.delay_p95_ns, text: text("delay_p95_ns") },
-            { label: "Delay, max", ns: row.delay_max_ns, text: text("delay_max_ns") },
-          ]}
-        />
+      <QueueChart device={row.device} text={definition(of, "queued")} named={named} />
+      <Card title={`Durations${named ? `, device ${row.device}` : ""}`} note="log scale">
+        <Lengths row={row} of={of} />
       </Card>
     </>
   );
 }
 
 /** Lengths of time that differ by powers of ten, side by side. */
-function Lengths({ rows }: { rows: { label: string; ns: number; text: string | undefined }[] }) {
-  const known = rows.flatMap((row) => (row.ns > 0 ? [row.ns] : []));
+function Lengths({ row, of }: { row: LaunchRow; of: Definitions }) {
+  const known = DURATIONS.map((field) => row[field]).filter((ns) => ns > 0);
   const low = Math.min(...known) / 2;
   const high = Math.max(...known);
   return (
     <div class="versus-lengths">
-      {rows.map((row) => (
-        <div key={row.label}>
+      {DURATIONS.map((field) => (
+        <div key={field}>
           <span>
-            <Defined text={row.text}>{row.label}</Defined>
+            <Label of={of} field={field} />
           </span>
           <span class="versus-bar" aria-hidden="true">
-            {row.ns > 0 && (
+            {row[field] > 0 && (
               <span
-                class={row.label.startsWith("Delay") ? "measured" : "predicted"}
-                style={{ width: `${(Math.log(row.ns / low) / Math.log(high / low)) * 100}%` }}
+                class={field.startsWith("delay") ? "measured" : "predicted"}
+                style={{ width: `${(Math.log(row[field] / low) / Math.log(high / low)) * 100}%` }}
               />
             )}
           </span>
-          <strong class="num">{time(row.ns)}</strong>
+          <strong class="num">{time(row[field])}</strong>
         </div>
       ))}
     </div>

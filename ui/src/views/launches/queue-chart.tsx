@@ -3,7 +3,7 @@
 import { useRef, useState } from "preact/hooks";
 import type { StepSpan, StepsAnswer } from "../../data/account.ts";
 import type { Counter } from "../../data/types.ts";
-import { Axes, LEFT } from "../../parts/charts/axis.tsx";
+import { Axes, LEFT_PX } from "../../parts/charts/axis.tsx";
 import { count, time } from "../../parts/format.ts";
 import { scoped } from "../../parts/scope.tsx";
 import { Await, Card } from "../../parts/states.tsx";
@@ -12,9 +12,9 @@ import { runId, source } from "../../session/state.ts";
 import { useAsk, useLoaded } from "../../session/use-ask.ts";
 import { indexAt, queueOf, stairs } from "./queue.ts";
 
-const HEIGHT = 140;
+const HEIGHT_PX = 140;
 /** As many as a wide screen has pixels for. */
-const BUCKETS = 1600;
+const MAX_BUCKETS = 1600;
 
 export function QueueChart(props: { device: number | null; text: string | undefined; named: boolean }) {
   const steps = useAsk<StepsAnswer>("steps", scoped(false));
@@ -23,7 +23,7 @@ export function QueueChart(props: { device: number | null; text: string | undefi
   const to = Math.max(...spans.map((s) => s.start_ns + s.wall_ns));
   const run = runId.value;
   const key = run === undefined || !(to > from) ? undefined : JSON.stringify([run, from, to]);
-  const counters = useLoaded(key, (signal) => source.counters(run ?? 0, from, to, BUCKETS, signal));
+  const counters = useLoaded(key, (signal) => source.counters(run ?? 0, from, to, MAX_BUCKETS, signal));
   const [said, say] = useState<string>();
   return (
     <Card
@@ -54,12 +54,12 @@ function Drawn(props: {
 }) {
   const { queue, from, to, steps } = props;
   const box = useRef<HTMLDivElement>(null);
-  const width = Math.max(0, useSize(box).width - LEFT);
+  const width = Math.max(0, useSize(box).width - LEFT_PX);
   const [at, setAt] = useState<number>();
   const top = queue.hi.reduce((a, b) => Math.max(a, b), 1);
-  const frame = { from, to, width, height: HEIGHT, top };
+  const frame = { from, to, width, height: HEIGHT_PX, top };
   const point = (event: MouseEvent & { currentTarget: HTMLElement }) => {
-    const x = event.clientX - event.currentTarget.getBoundingClientRect().left - LEFT;
+    const x = event.clientX - event.currentTarget.getBoundingClientRect().left - LEFT_PX;
     const inside = x >= 0 && x <= width;
     setAt(inside ? x : undefined);
     const moment = from + (x / Math.max(1, width)) * (to - from);
@@ -89,7 +89,7 @@ function Drawn(props: {
         >
           <path class="fill-0 pale" d={stairs(queue.t, queue.hi, frame)} />
           <path class="fill-0" d={stairs(queue.t, queue.lo, frame)} />
-          {at !== undefined && <rect class="cursor" x={at} width={1} y={0} height={HEIGHT} />}
+          {at !== undefined && <rect class="cursor" x={at} width={1} y={0} height={HEIGHT_PX} />}
         </Axes>
       )}
     </div>

@@ -4,23 +4,22 @@ import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
 import type { LinesAnswer, SourceLine } from "../../data/wire.ts";
 import { arrangedRows } from "../../parts/answer-columns.ts";
-import { defined } from "../../parts/defined-column.ts";
-import { Share } from "../../parts/figure.tsx";
-import { amount, count, time } from "../../parts/format.ts";
+import { amount, count, many, time } from "../../parts/format.ts";
+import { Share } from "../../parts/metric.tsx";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Empty, Trouble } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { go, param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 
 /** Lines asked for: those with the most. */
-const ROWS = 2000;
+const MAX_LINES = 2000;
 
 type Row = SourceLine;
 
 export function Lines() {
-  const answer = useAsk<LinesAnswer>("lines", { top: ROWS });
+  const answer = useAsk<LinesAnswer>("lines", { top: MAX_LINES });
   if (answer.problem) return <Trouble problem={answer.problem} />;
   if (!answer.data) return <div class="skeleton" aria-busy="true" />;
   return <LineTable of={answer.data} definitions={answer.data.definitions} />;
@@ -92,7 +91,7 @@ function LineTable({ of, definitions }: { of: LinesAnswer; definitions: Paramete
         />
       </div>
       <footer class="ledger">
-        <span>{count(rows.length)} lines</span>
+        <span>{many(rows.length, "line")}</span>
         <span>
           in total <b class="num">{amount(of.total, of.unit)}</b>
         </span>

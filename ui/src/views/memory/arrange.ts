@@ -1,6 +1,6 @@
 // Rows of one device, filtered and sorted as the server would.
 
-import type { OperatorMemory } from "./types.ts";
+import type { OperatorMemory } from "../../data/wire.ts";
 
 /** The rows, or a sentence on why the filter cannot be used. */
 export function arrangeOperators(

@@ -1,16 +1,18 @@
 // What a memory chart is made of, as SVG. Colors come from the style sheet.
 
+import type { DeviceMemory } from "../../data/wire.ts";
 import { TimeAxis, ValueAxis } from "../../parts/charts/axis.tsx";
 import { byteLabel, byteTicks, timeTicks } from "../../parts/charts/ticks.ts";
 import { bytes, time } from "../../parts/format.ts";
+import type { Span } from "../../parts/span.ts";
+import type { StepRow } from "./curve.ts";
 import { stepPath } from "./curve.ts";
-import type { DeviceMemory, Span, StepRow } from "./types.ts";
 
 /** Room around the curve. */
-export const LEFT = 68;
-export const RIGHT = 14;
-export const TOP = 20;
-export const BOTTOM = 22;
+export const LEFT_PX = 68;
+export const RIGHT_PX = 14;
+export const TOP_PX = 20;
+export const BOTTOM_PX = 22;
 
 export function Tip(props: {
   at: number;
@@ -72,7 +74,7 @@ export function Peak({ device, span, x, y, left, right }: Scales & { left: numbe
   return (
     <g class="mem-peak">
       <circle cx={px} cy={py} r={4} />
-      <text x={side === "end" ? px - 8 : px + 8} y={Math.max(py + 4, TOP + 8)} text-anchor={side}>
+      <text x={side === "end" ? px - 8 : px + 8} y={Math.max(py + 4, TOP_PX + 8)} text-anchor={side}>
         peak {bytes(device.peak_allocated_bytes)}
       </text>
     </g>
@@ -94,12 +96,12 @@ export function Steps(props: { steps: StepRow[]; span: Span; x: (at: number) => 
             <rect
               class={index % 2 === 0 ? "even" : "odd"}
               x={x(from)}
-              y={TOP}
+              y={TOP_PX}
               width={wide}
-              height={bottom - TOP}
+              height={bottom - TOP_PX}
             />
             {wide > 52 && (
-              <text x={x(from) + 4} y={TOP - 6}>
+              <text x={x(from) + 4} y={TOP_PX - 6}>
                 step {step.step}
               </text>
             )}
@@ -119,21 +121,21 @@ export function Axes(props: {
   bottom: number;
 }) {
   const { levels, span, x, y, right, bottom } = props;
-  const room = bottom - TOP;
+  const room = bottom - TOP_PX;
   return (
     <g class="mem-axes">
       <ValueAxis
         ticks={byteTicks(levels.low, levels.high, room / 44)}
         label={byteLabel}
         y={y}
-        left={LEFT}
+        left={LEFT_PX}
         right={right}
       />
       <TimeAxis
-        ticks={timeTicks(span.from, span.to, (right - LEFT) / 110)}
+        ticks={timeTicks(span.from, span.to, (right - LEFT_PX) / 110)}
         x={x}
         y={bottom + 2}
-        left={LEFT}
+        left={LEFT_PX}
         right={right}
       />
     </g>
@@ -143,7 +145,7 @@ export function Axes(props: {
 export function Capacity(props: { bytes: number; y: number; right: number }) {
   return (
     <g class="mem-capacity">
-      <line x1={LEFT} x2={props.right} y1={props.y} y2={props.y} />
+      <line x1={LEFT_PX} x2={props.right} y1={props.y} y2={props.y} />
       <text x={props.right - 4} y={props.y + 14} text-anchor="end">
         device memory {bytes(props.bytes)}
       </text>
@@ -154,13 +156,13 @@ export function Capacity(props: { bytes: number; y: number; right: number }) {
 /** What is not selected is veiled. */
 export function Range(props: { from: number; to: number; right: number; bottom: number }) {
   const { from, to, right, bottom } = props;
-  const height = bottom - TOP;
+  const height = bottom - TOP_PX;
   return (
     <g class="mem-range">
-      <rect x={LEFT} y={TOP} width={Math.max(0, from - LEFT)} height={height} />
-      <rect x={to} y={TOP} width={Math.max(0, right - to)} height={height} />
-      <line x1={from} x2={from} y1={TOP} y2={bottom} />
-      <line x1={to} x2={to} y1={TOP} y2={bottom} />
+      <rect x={LEFT_PX} y={TOP_PX} width={Math.max(0, from - LEFT_PX)} height={height} />
+      <rect x={to} y={TOP_PX} width={Math.max(0, right - to)} height={height} />
+      <line x1={from} x2={from} y1={TOP_PX} y2={bottom} />
+      <line x1={to} x2={to} y1={TOP_PX} y2={bottom} />
     </g>
   );
 }

@@ -1,16 +1,30 @@
 // Allocated and reserved memory over time. Drag, or Shift with the arrow keys, selects a range.
 
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { DeviceMemory } from "../../data/wire.ts";
 import { startDrag } from "../../parts/drag.ts";
 import { bytes, time } from "../../parts/format.ts";
+import type { Span } from "../../parts/span.ts";
 import { hideTip, showTip } from "../../parts/tip.tsx";
 import { useSize } from "../../parts/use-size.ts";
-import { Axes, BOTTOM, Capacity, Curves, LEFT, Peak, Range, RIGHT, Steps, Tip, TOP } from "./chart-parts.tsx";
+import {
+  Axes,
+  BOTTOM_PX,
+  Capacity,
+  Curves,
+  LEFT_PX,
+  Peak,
+  Range,
+  RIGHT_PX,
+  Steps,
+  Tip,
+  TOP_PX,
+} from "./chart-parts.tsx";
+import type { StepRow } from "./curve.ts";
 import { levelAt, reach, spanOf } from "./curve.ts";
-import type { DeviceMemory, Span, StepRow } from "./types.ts";
 
 /** A shorter drag is a click. */
-const DRAG = 4;
+const MIN_DRAG_PX = 4;
 
 interface Props {
   label: string;
@@ -38,12 +52,12 @@ export function Chart(props: Props) {
 
   const levels = reach(device, true);
   const high = Math.max(levels.high, capacity ?? 0) * 1.04;
-  const [right, bottom] = [Math.max(LEFT + 1, width - RIGHT), height - BOTTOM];
+  const [right, bottom] = [Math.max(LEFT_PX + 1, width - RIGHT_PX), height - BOTTOM_PX];
   const length = Math.max(1, span.to - span.from);
-  const x = (at: number) => LEFT + ((at - span.from) / length) * (right - LEFT);
-  const y = (value: number) => bottom - ((value - levels.low) / (high - levels.low)) * (bottom - TOP);
+  const x = (at: number) => LEFT_PX + ((at - span.from) / length) * (right - LEFT_PX);
+  const y = (value: number) => bottom - ((value - levels.low) / (high - levels.low)) * (bottom - TOP_PX);
   const timeAt = (px: number) =>
-    Math.min(span.to, Math.max(span.from, span.from + ((px - LEFT) / (right - LEFT)) * length));
+    Math.min(span.to, Math.max(span.from, span.from + ((px - LEFT_PX) / (right - LEFT_PX)) * length));
   const shown = { device, span, x, y };
 
   const levelsAt = (at: number) => {
@@ -69,7 +83,7 @@ export function Chart(props: Props) {
       move: (to) => setDrag({ from, to: under(to) }),
       end(at) {
         const to = under(at);
-        if (Math.abs(x(to) - x(from)) >= DRAG) props.onSelect(spanOf(from, to, props.extent));
+        if (Math.abs(x(to) - x(from)) >= MIN_DRAG_PX) props.onSelect(spanOf(from, to, props.extent));
         setDrag(undefined);
       },
       cancel: () => setDrag(undefined),
@@ -139,10 +153,10 @@ export function Chart(props: Props) {
         <Curves {...shown} bottom={y(Math.max(0, levels.low))} />
         {capacity !== undefined && <Capacity bytes={capacity} y={y(capacity)} right={right} />}
         {range && <Range from={x(range.from)} to={x(range.to)} right={right} bottom={bottom} />}
-        <Peak {...shown} left={LEFT} right={right} />
+        <Peak {...shown} left={LEFT_PX} right={right} />
         {cursor !== undefined && at && (
           <g class="mem-cursor">
-            <line x1={x(cursor)} x2={x(cursor)} y1={TOP} y2={bottom} />
+            <line x1={x(cursor)} x2={x(cursor)} y1={TOP_PX} y2={bottom} />
             <circle cx={x(cursor)} cy={y(at.allocated)} r={3.5} />
           </g>
         )}

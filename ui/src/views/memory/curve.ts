@@ -1,6 +1,10 @@
 // The level of memory over time as geometry: pure, so that what is drawn can be tested.
 
-import type { CurvePoint, DeviceMemory, Span, StepRow } from "./types.ts";
+import type { BreakdownRow, CurvePoint, DeviceMemory } from "../../data/wire.ts";
+import type { Span } from "../../parts/span.ts";
+
+/** A step on the time axis. */
+export type StepRow = Pick<BreakdownRow, "step" | "name" | "start_ns" | "wall_ns">;
 
 export interface Level {
   allocated: number;

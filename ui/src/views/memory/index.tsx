@@ -3,7 +3,7 @@
 import { useEffect } from "preact/hooks";
 import type { StepsAnswer } from "../../data/account.ts";
 import type { Options } from "../../data/types.ts";
-import type { InfoAnswer, MemoryOfProfile } from "../../data/wire.ts";
+import type { DeviceMemory, InfoAnswer, MemoryAnswer, MemoryOfProfile } from "../../data/wire.ts";
 import { Choice } from "../../parts/choice.tsx";
 import { bytes } from "../../parts/format.ts";
 import { Await, Card, Empty, Trouble } from "../../parts/states.tsx";
@@ -13,14 +13,14 @@ import { useAsk } from "../../session/use-ask.ts";
 import { Chart } from "./chart.tsx";
 import { spanOf, spanOfSteps, stepsOf } from "./curve.ts";
 import { LiveAtPeak } from "./live.tsx";
-import { Figures, Notes } from "./metrics.tsx";
+import { Metrics, Notes } from "./metrics.tsx";
 import { Plan } from "./plan.tsx";
 import { Process } from "./process.tsx";
 import { RangeBar } from "./range-bar.tsx";
 import { SnapshotMemory } from "./snapshot/index.tsx";
 import "./style.css";
+import type { Span } from "../../parts/span.ts";
 import { Tables } from "./tables.tsx";
-import type { DeviceMemory, MemoryAnswer, Span } from "./types.ts";
 
 export function Memory() {
   const whole = useAsk<MemoryAnswer | MemoryOfProfile>("memory", { by: "op", top: 0 });
@@ -123,7 +123,7 @@ function Loaded({ whole }: { whole: MemoryAnswer }) {
         title={`Memory on ${device.device}`}
         note={<Head devices={devices} device={device} capacity={capacity ?? undefined} />}
       >
-        {shown && <Figures device={shown} capacity={capacity ?? undefined} definitions={answer?.definitions} />}
+        {shown && <Metrics device={shown} capacity={capacity ?? undefined} definitions={answer?.definitions} />}
         <Legend device={device} />
         <Chart
           key={device.device}

@@ -1,22 +1,22 @@
 // What was live when memory was highest: what had allocated it, by operator or by Python stack.
 
 import type { Definition } from "../../data/types.ts";
+import type { DeviceMemory, LiveStack } from "../../data/wire.ts";
 import { Choice } from "../../parts/choice.tsx";
-import { Bar, definition } from "../../parts/figure.tsx";
-import { bytes, count, percent, time } from "../../parts/format.ts";
+import { bytes, count, many, percent, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { showRange } from "../../parts/jump.tsx";
+import { Bar, definition } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
-import type { DeviceMemory, LiveStack } from "./types.ts";
 
 const BY = [
   { value: "operator", name: "By operator" },
   { value: "stack", name: "By stack" },
 ] as const;
-const FEW = 12;
+const FIRST_ROWS = 12;
 /** What is shown around the peak on the timeline: enough to see what ran. */
-const AROUND = 200_000;
+const PEAK_SPAN_NS = 200_000;
 const UNKNOWN = "(allocated before recording or unknown)";
 
 export function LiveAtPeak({
@@ -30,7 +30,7 @@ export function LiveAtPeak({
   const all = param("all") === "1";
   const rows: (LiveStack | DeviceMemory["peak_by_operator"][number])[] =
     by === "stack" ? device.peak_by_stack : device.peak_by_operator;
-  const shown = all ? rows : rows.slice(0, FEW);
+  const shown = all ? rows : rows.slice(0, FIRST_ROWS);
   const largest = rows.reduce((most, row) => Math.max(most, row.bytes), 0);
   const peak = device.peak_allocated_bytes;
   return (
@@ -43,7 +43,7 @@ export function LiveAtPeak({
             type="button"
             class="jump"
             title="Show the peak on the timeline"
-            onClick={() => showRange(device.peak_at_ns, device.peak_at_ns + AROUND)}
+            onClick={() => showRange(device.peak_at_ns, device.peak_at_ns + PEAK_SPAN_NS)}
           >
             <Icon name="jump" size={14} /> {bytes(peak)} at {time(device.peak_at_ns)}
           </button>
@@ -67,14 +67,12 @@ export function LiveAtPeak({
             <span class="num">{bytes(row.bytes)}</span>
             <span class="num quiet">{percent(peak > 0 ? row.bytes / peak : 0)}</span>
             <span class="num quiet mem-live-count">
-              {row.count === null
-                ? ""
-                : `${count(row.count)} ${row.count === 1 ? "allocation" : "allocations"}`}
+              {row.count === null ? "" : many(row.count, "allocation")}
             </span>
           </li>
         ))}
       </ul>
-      {rows.length > FEW && (
+      {rows.length > FIRST_ROWS && (
         <button type="button" class="mem-more" onClick={() => setParams({ all: all ? undefined : "1" })}>
           {all ? "Show fewer" : `Show all ${count(rows.length)}`}
         </button>

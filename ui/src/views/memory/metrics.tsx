@@ -1,64 +1,44 @@
 // The numbers of one device, and what to know about them.
 
 import type { Definition } from "../../data/types.ts";
-import { Defined, definition, Figure } from "../../parts/figure.tsx";
-import { bytes, count, percent, time } from "../../parts/format.ts";
-import type { DeviceMemory } from "./types.ts";
+import type { DeviceMemory } from "../../data/wire.ts";
+import { bytes, many, percent, time } from "../../parts/format.ts";
+import { Defined, definition, Metric } from "../../parts/metric.tsx";
 
 interface Props {
   device: DeviceMemory;
   definitions: Definition[] | undefined;
 }
 
-export function Figures({ device, capacity, definitions }: Props & { capacity: number | undefined }) {
+export function Metrics({ device, capacity, definitions }: Props & { capacity: number | undefined }) {
   const share = capacity ? device.peak_allocated_bytes / capacity : undefined;
-  const text = (field: string) => definition(definitions, field);
+  const metric = (field: keyof DeviceMemory, value: number, note?: string) => (
+    <Metric of={definitions} field={field} value={bytes(value)} note={note} />
+  );
   return (
-    <div class="figures mem-figures">
-      <Figure
-        label="Peak allocated"
-        value={bytes(device.peak_allocated_bytes)}
-        text={text("peak_allocated_bytes")}
-        note={`at ${time(device.peak_at_ns)}${share === undefined ? "" : `, ${percent(share)} of device`}`}
-      />
-      {device.peak_reserved_bytes !== null && device.peak_reserved_bytes > 0 && (
-        <Figure
-          label="Peak reserved"
-          value={bytes(device.peak_reserved_bytes)}
-          text={text("peak_reserved_bytes")}
-          note={capacity ? `${percent(device.peak_reserved_bytes / capacity)} of device` : undefined}
-        />
+    <div class="metrics mem-metrics">
+      {metric(
+        "peak_allocated_bytes",
+        device.peak_allocated_bytes,
+        `at ${time(device.peak_at_ns)}${share === undefined ? "" : `, ${percent(share)} of device`}`,
       )}
-      <Figure
-        label="At start"
-        value={bytes(device.opening_allocated_bytes)}
-        text={text("opening_allocated_bytes")}
-        note={`at end ${bytes(device.closing_allocated_bytes)}`}
-      />
-      <Figure
-        label="Total allocated"
-        value={bytes(device.allocated_bytes)}
-        text={text("allocated_bytes")}
-        note={many(device.allocation_count, "allocation")}
-      />
-      <Figure
-        label="Total freed"
-        value={bytes(device.freed_bytes)}
-        text={text("freed_bytes")}
-        note={many(device.free_count, "free")}
-      />
-      <Figure
-        label="Still live"
-        value={bytes(device.still_live_bytes)}
-        text={text("still_live")}
-        note={many(device.still_live, "allocation")}
-      />
+      {device.peak_reserved_bytes !== null &&
+        device.peak_reserved_bytes > 0 &&
+        metric(
+          "peak_reserved_bytes",
+          device.peak_reserved_bytes,
+          capacity ? `${percent(device.peak_reserved_bytes / capacity)} of device` : undefined,
+        )}
+      {metric(
+        "opening_allocated_bytes",
+        device.opening_allocated_bytes,
+        `at end ${bytes(device.closing_allocated_bytes)}`,
+      )}
+      {metric("allocated_bytes", device.allocated_bytes, many(device.allocation_count, "allocation"))}
+      {metric("freed_bytes", device.freed_bytes, many(device.free_count, "free"))}
+      {metric("still_live_bytes", device.still_live_bytes, many(device.still_live, "allocation"))}
     </div>
   );
-}
-
-function many(number: number, one: string): string {
-  return `${count(number)} ${one}${number === 1 ? "" : "s"}`;
 }
 
 /** What was not seen or had to be guessed; nothing where all is well. */

@@ -2,24 +2,25 @@
 
 import type { Definition } from "../../data/types.ts";
 import type { LiveBufferRow, MemoryByBuffer, ProgramPlanRow } from "../../data/wire.ts";
-import { Defined, definition, Share } from "../../parts/figure.tsx";
 import { exactly } from "../../parts/filter.tsx";
-import { bytes, count } from "../../parts/format.ts";
+import { bytes, count, many } from "../../parts/format.ts";
+import { type Definitions, definition, Label, labelOf, Share } from "../../parts/metric.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Await, Card } from "../../parts/states.tsx";
 import { href, numberParam, param, setParams } from "../../session/route.ts";
 import { source } from "../../session/state.ts";
 import { useAsk } from "../../session/use-ask.ts";
 
-const FEW = 6;
+const FIRST_PROGRAMS = 6;
 const FEW_BUFFERS = 15;
 
 /** What memory is for, in the order of the bar. */
 const PARTS = [
-  { field: "argument_bytes", name: "Arguments", category: 7 },
-  { field: "result_bytes", name: "Results", category: 5 },
-  { field: "temporary_bytes", name: "Temporaries", category: 9 },
-  { field: "constant_bytes", name: "Constants", category: 12 },
+  { field: "argument_bytes", category: 7 },
+  { field: "result_bytes", category: 5 },
+  { field: "temporary_bytes", category: 9 },
+  { field: "constant_bytes", category: 12 },
 ] as const;
 
 export function Plan(props: {
@@ -31,9 +32,8 @@ export function Plan(props: {
   const all = param("programs") === "all";
   const chosen = programs.find((row) => row.program_id === numberParam("program")) ?? programs[0];
   if (!chosen) return null;
-  const shown = all ? programs : programs.slice(0, FEW);
+  const shown = all ? programs : programs.slice(0, FIRST_PROGRAMS);
   const most = programs.reduce((most, row) => Math.max(most, row.planned_bytes), 1);
-  const text = (field: string) => definition(definitions, field);
   return (
     <>
       <Card title="Compiled programs" note="memory as the compiler planned it">
@@ -41,26 +41,22 @@ export function Plan(props: {
           {PARTS.map((part) => (
             <li key={part.field}>
               <span class={`mem-plan-key cat-${part.category}`} />
-              <Defined text={text(part.field)}>{part.name}</Defined>
+              <Label of={definitions} field={part.field} />
             </li>
           ))}
         </ul>
-        <table class="plain mem-plan" aria-label="Compiled programs">
-          <thead>
-            <tr>
-              <th scope="col">Program</th>
-              <th scope="col">Plan</th>
-              <Th label="Planned" text={text("planned_bytes")} />
-              <Th label="Peak" text={text("program_peak_bytes")} />
-              <Th label="Arguments" text={text("argument_bytes")} />
-              <Th label="Donated" text={text("aliased_bytes")} />
-              <Th label="Temporaries" text={text("temporary_bytes")} />
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((row) => (
-              <tr key={row.program_id} class={row === chosen ? "chosen" : undefined}>
-                <td>
+        <PlainTable
+          label="Compiled programs"
+          class="mem-plan"
+          of={definitions}
+          rows={shown}
+          rowClass={(row) => (row === chosen ? "chosen" : undefined)}
+          columns={[
+            {
+              label: "Program",
+              as: "text",
+              cell: (row) => (
+                <>
                   <button
                     type="button"
                     class="mem-plan-name"
@@ -70,22 +66,21 @@ export function Plan(props: {
                     <bdi>{row.program}</bdi> <span class="quiet">{row.program_id}</span>
                   </button>
                   {!row.ran && <span class="quiet"> did not run</span>}
-                </td>
-                <td>
-                  <Stacked row={row} most={most} />
-                </td>
-                <td class="num">{bytes(row.planned_bytes)}</td>
-                <td class="num">
-                  {row.program_peak_bytes === null ? "unknown" : bytes(row.program_peak_bytes)}
-                </td>
-                <td class="num">{bytes(row.argument_bytes)}</td>
-                <td class="num">{bytes(row.aliased_bytes)}</td>
-                <td class="num">{bytes(row.temporary_bytes)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-        {programs.length > FEW && (
+                </>
+              ),
+            },
+            { label: "Plan", as: "text", cell: (row) => <Stacked row={row} most={most} of={definitions} /> },
+            "planned_bytes",
+            {
+              field: "program_peak_bytes",
+              cell: ({ program_peak_bytes: peak }) => (peak === null ? "unknown" : bytes(peak)),
+            },
+            "argument_bytes",
+            "aliased_bytes",
+            "temporary_bytes",
+          ]}
+        />
+        {programs.length > FIRST_PROGRAMS && (
           <button
             type="button"
             class="mem-more"
@@ -104,15 +99,7 @@ export function Plan(props: {
   );
 }
 
-function Th({ label, text }: { label: string; text: string | undefined }) {
-  return (
-    <th scope="col" class="num">
-      <Defined text={text}>{label}</Defined>
-    </th>
-  );
-}
-
-function Stacked({ row, most }: { row: ProgramPlanRow; most: number }) {
+function Stacked({ row, most, of }: { row: ProgramPlanRow; most: number; of: Definitions }) {
   return (
     <span class="mem-plan-bar" aria-hidden="true">
       {PARTS.map((part) => (
@@ -120,7 +107,7 @@ function Stacked({ row, most }: { row: ProgramPlanRow; most: number }) {
           key={part.field}
           class={`cat-${part.category}`}
           style={{ width: `${(100 * row[part.field]) / most}%` }}
-          title={`${part.name}: ${bytes(row[part.field])}`}
+          title={`${labelOf(of, part.field)}: ${bytes(row[part.field])}`}
         />
       ))}
     </span>
@@ -142,66 +129,64 @@ function Live(props: {
     <Card
       title={`Live at the peak of ${program.program}`}
       text={definition(props.definitions, "live_buffers")}
-      note={`${program.program_peak_bytes === null ? "" : bytes(program.program_peak_bytes)}${at}, ${count(program.live_buffers)} buffers`}
+      note={`${program.program_peak_bytes === null ? "" : bytes(program.program_peak_bytes)}${at}, ${many(program.live_buffers, "buffer")}`}
     >
       {first ? (
-        <Buffers rows={first} />
+        <Buffers rows={first} of={props.definitions} />
       ) : (
         <Await of={asked}>
-          {(data) => <Buffers rows={data.buffers.filter((row) => row.program_id === program.program_id)} />}
+          {(data) => (
+            <Buffers
+              rows={data.buffers.filter((row) => row.program_id === program.program_id)}
+              of={data.definitions}
+            />
+          )}
         </Await>
       )}
     </Card>
   );
 }
 
-function Buffers({ rows }: { rows: LiveBufferRow[] }) {
+function Buffers({ rows, of }: { rows: LiveBufferRow[]; of: Definitions }) {
   const all = param("buffers") === "all";
   const shown = all ? rows : rows.slice(0, FEW_BUFFERS);
   const most = rows.reduce((most, row) => Math.max(most, row.buffer_share ?? 0), 0);
   return (
     <>
-      <table class="plain mem-buffers" aria-label="Buffers at the peak">
-        <thead>
-          <tr>
-            <th scope="col">Instruction</th>
-            <th scope="col">For</th>
-            <th scope="col">Shape</th>
-            <th scope="col">Line</th>
-            <th scope="col" class="num">
-              Size
-            </th>
-            <th scope="col" class="num">
-              % of peak
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {shown.map((row, at) => (
-            <tr key={at}>
-              <td class="name">
-                <a
-                  href={href("hlo", { filter: exactly(row.instruction), open: 0, program: row.program_id })}
-                  title={row.op_path ?? row.instruction}
-                >
-                  <bdi>{row.instruction}</bdi>
-                </a>
-              </td>
-              <td>{row.kind}</td>
-              <td>
-                <bdi class="mono-name">{row.shape}</bdi>
-              </td>
-              <td>
-                {row.buffer_file !== null && <SourceLink file={row.buffer_file} line={row.buffer_line} />}
-              </td>
-              <td class="num">{bytes(row.buffer_bytes)}</td>
-              <td class="num mem-buffer-share">
-                {row.buffer_share === null ? "" : <Share share={row.buffer_share} of={most} />}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        label="Buffers at the peak"
+        class="mem-buffers"
+        of={of}
+        rows={shown}
+        columns={[
+          {
+            label: "Instruction",
+            as: "name",
+            cell: (row) => (
+              <a
+                href={href("hlo", { filter: exactly(row.instruction), open: 0, program: row.program_id })}
+                title={row.op_path ?? row.instruction}
+              >
+                <bdi>{row.instruction}</bdi>
+              </a>
+            ),
+          },
+          { label: "For", as: "text", cell: (row) => row.kind },
+          { label: "Shape", as: "text", cell: (row) => <bdi class="mono-name">{row.shape}</bdi> },
+          {
+            label: "Line",
+            as: "text",
+            cell: ({ buffer_file, buffer_line }) =>
+              buffer_file !== null && <SourceLink file={buffer_file} line={buffer_line} />,
+          },
+          "buffer_bytes",
+          {
+            field: "buffer_share",
+            class: "mem-buffer-share",
+            cell: (row) => row.buffer_share !== null && <Share share={row.buffer_share} of={most} />,
+          },
+        ]}
+      />
       {rows.length > FEW_BUFFERS && (
         <button type="button" class="mem-more" onClick={() => setParams({ buffers: all ? undefined : "all" })}>
           {all ? "Show fewer" : `Show all ${count(rows.length)}`}

@@ -3,16 +3,25 @@
 import { useRef } from "preact/hooks";
 import type { Definition } from "../../data/types.ts";
 import type { ProcessMemory } from "../../data/wire.ts";
-import { definition, Figure } from "../../parts/figure.tsx";
 import { bytes, time } from "../../parts/format.ts";
+import { definition, labelOf, Metric } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
 import { useSize } from "../../parts/use-size.ts";
-import { Axes, BOTTOM, LEFT, RIGHT, TOP } from "./chart-parts.tsx";
+import { Axes, BOTTOM_PX, LEFT_PX, RIGHT_PX, TOP_PX } from "./chart-parts.tsx";
 
-const HEIGHT = 150;
+const HEIGHT_PX = 150;
 
 export function Process(props: { rows: ProcessMemory[]; definitions: Definition[] | undefined }) {
-  const text = (field: string) => definition(props.definitions, field);
+  // RSS and PSS share their definitions; the label says which it is.
+  type Field = "process_peak_bytes" | "process_first_bytes" | "process_last_bytes";
+  const metric = (field: Field, row: ProcessMemory, at?: number) => (
+    <Metric
+      label={`${labelOf(props.definitions, field)} ${row.measure}`}
+      value={bytes(row[field])}
+      text={definition(props.definitions, field)}
+      note={at === undefined ? undefined : `at ${time(at)}`}
+    />
+  );
   const processes = [...new Set(props.rows.map((row) => row.process))];
   return (
     <>
@@ -24,32 +33,12 @@ export function Process(props: { rows: ProcessMemory[]; definitions: Definition[
         if (!resident) return null;
         return (
           <Card key={process} title={`Memory of the process${named}`}>
-            <div class="figures mem-figures">
-              <Figure
-                label="Peak RSS"
-                value={bytes(resident.process_peak_bytes)}
-                text={text("process_peak_bytes")}
-                note={`at ${time(resident.process_peak_at_ns)}`}
-              />
-              <Figure
-                label="RSS at first"
-                value={bytes(resident.process_first_bytes)}
-                text={text("process_first_bytes")}
-              />
-              <Figure
-                label="RSS at last"
-                value={bytes(resident.process_last_bytes)}
-                text={text("process_last_bytes")}
-              />
-              {shared && (
-                // Where reading it takes long, the monitor stops: its last look may be an early one.
-                <Figure
-                  label="PSS"
-                  value={bytes(shared.process_last_bytes)}
-                  text={text("process_first_bytes")}
-                  note={`at ${time(shared.points.at(-1)?.at_ns ?? 0)}`}
-                />
-              )}
+            <div class="metrics mem-metrics">
+              {metric("process_peak_bytes", resident, resident.process_peak_at_ns)}
+              {metric("process_first_bytes", resident)}
+              {metric("process_last_bytes", resident)}
+              {/* Where reading it takes long, the monitor stops: its last look may be an early one. */}
+              {shared && metric("process_last_bytes", shared, shared.points.at(-1)?.at_ns ?? 0)}
             </div>
             <Curve resident={resident} shared={shared} />
           </Card>
@@ -65,10 +54,10 @@ function Curve({ resident, shared }: { resident: ProcessMemory; shared: ProcessM
   const last = resident.points.at(-1)?.at_ns ?? 0;
   const first = Math.min(0, resident.points[0]?.at_ns ?? 0);
   if (resident.points.length < 2) return null;
-  const [right, bottom] = [Math.max(LEFT + 1, width - RIGHT), HEIGHT - BOTTOM];
+  const [right, bottom] = [Math.max(LEFT_PX + 1, width - RIGHT_PX), HEIGHT_PX - BOTTOM_PX];
   const high = resident.process_peak_bytes * 1.04;
-  const x = (at: number) => LEFT + ((at - first) / Math.max(1, last - first)) * (right - LEFT);
-  const y = (value: number) => bottom - (value / high) * (bottom - TOP);
+  const x = (at: number) => LEFT_PX + ((at - first) / Math.max(1, last - first)) * (right - LEFT_PX);
+  const y = (value: number) => bottom - (value / high) * (bottom - TOP_PX);
   const path = ({ points }: ProcessMemory) =>
     points.map((look, at) => `${at === 0 ? "M" : "L"}${x(look.at_ns)} ${y(look.process_bytes)}`).join("");
   const area = `${path(resident)}V${bottom}H${x(resident.points[0]?.at_ns ?? 0)}Z`;
@@ -86,7 +75,7 @@ function Curve({ resident, shared }: { resident: ProcessMemory; shared: ProcessM
         </ul>
       )}
       <div ref={box} class="mem-process" role="img" aria-label={said}>
-        <svg class="mem-chart" width={width} height={HEIGHT} aria-hidden="true">
+        <svg class="mem-chart" width={width} height={HEIGHT_PX} aria-hidden="true">
           <Axes
             levels={{ low: 0, high }}
             span={{ from: first, to: last }}

@@ -4,9 +4,10 @@ import { useEffect, useState } from "preact/hooks";
 import { time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { showRange } from "../../parts/jump.tsx";
+import type { Span } from "../../parts/span.ts";
 import { param, pushParams } from "../../session/route.ts";
+import type { StepRow } from "./curve.ts";
 import { parseTime, spanOf } from "./curve.ts";
-import type { Span, StepRow } from "./types.ts";
 
 export function RangeBar(props: {
   span: Span | undefined;

@@ -3,19 +3,20 @@
 import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
 import type { Definition, Options } from "../../data/types.ts";
+import type { Event, OperatorMemory } from "../../data/wire.ts";
 import { Choice } from "../../parts/choice.tsx";
-import { Bar, definition } from "../../parts/figure.tsx";
 import { Filter } from "../../parts/filter.tsx";
-import { bytes, count, time } from "../../parts/format.ts";
+import { bytes, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { showRange } from "../../parts/jump.tsx";
+import { Name } from "../../parts/links.tsx";
+import { Bar, definition } from "../../parts/metric.tsx";
 import { Card, Empty, Trouble } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { runId, source } from "../../session/state.ts";
 import { useRows } from "../../session/use-rows.ts";
 import { arrangeOperators } from "./arrange.ts";
-import type { MemoryEvent, OperatorMemory } from "./types.ts";
 
 const TABLES = [
   { value: "op", name: "By operator" },
@@ -75,37 +76,22 @@ function Operators({ device, operators, definitions }: Props) {
     [operators, device],
   );
   if (typeof arranged === "string") return <Trouble problem={{ message: arranged }} />;
-  const figure = (field: keyof OperatorMemory, label: string, width: string): Column<OperatorMemory> => ({
-    field,
-    label,
-    width,
-    text: definition(definitions, field),
-  });
   const columns: Column<OperatorMemory>[] = [
-    {
-      field: "name",
-      label: "Operator",
-      align: "left",
-      cell: (row) => (
-        <span title={row.name}>
-          <bdi>{row.name}</bdi>
-        </span>
-      ),
-    },
-    { field: "calls", label: "Calls", width: "72px", cell: (row) => count(row.calls) },
-    {
-      ...figure("self_allocated_bytes", "Self allocated", "190px"),
+    { field: "name", label: "Operator", align: "left", cell: (row) => <Name name={row.name} /> },
+    defined(definitions, "calls", { width: "72px" }),
+    defined(definitions, "self_allocated_bytes", {
+      width: "190px",
       cell: (row) => (
         <span class="mem-cell">
           <Bar share={largest > 0 ? row.self_allocated_bytes / largest : 0} />
           <span>{bytes(row.self_allocated_bytes)}</span>
         </span>
       ),
-    },
-    figure("self_allocation_count", "Self allocs", "128px"),
-    figure("self_increase_bytes", "Self increase", "112px"),
-    figure("allocated_bytes", "Allocated", "96px"),
-    figure("increase_bytes", "Increase", "96px"),
+    }),
+    defined(definitions, "self_allocation_count", { width: "128px" }),
+    defined(definitions, "self_increase_bytes", { width: "112px" }),
+    defined(definitions, "allocated_bytes", { width: "96px" }),
+    defined(definitions, "increase_bytes", { width: "96px" }),
   ];
   return (
     <Table
@@ -123,7 +109,7 @@ function Operators({ device, operators, definitions }: Props) {
 function Events({ definitions, narrowed }: Props) {
   const sort = param("sort") ?? "bytes";
   const filter = param("filter");
-  const { rows, problem, pending } = useRows<MemoryEvent>("memory", "events", {
+  const { rows, problem, pending } = useRows<Event>("memory", "events", {
     by: "event",
     sort,
     filter,
@@ -131,7 +117,7 @@ function Events({ definitions, narrowed }: Props) {
   });
   if (problem) return <Trouble problem={problem} />;
   if (!rows) return <div class="skeleton" />;
-  const columns: Column<MemoryEvent>[] = [
+  const columns: Column<Event>[] = [
     {
       field: "operator",
       label: "Operator",
@@ -140,34 +126,22 @@ function Events({ definitions, narrowed }: Props) {
         row.operator === null ? (
           <span class="quiet">{row.allocated_at_ns === null ? "unknown" : "no operator"}</span>
         ) : (
-          <span title={row.operator}>
-            <bdi>{row.operator}</bdi>
-          </span>
+          <Name name={row.operator} />
         ),
     },
-    { field: "device", label: "Device", width: "92px", sortable: false },
-    { field: "bytes", label: "Size", width: "96px", cell: (row) => bytes(row.bytes) },
-    {
-      field: "allocated_at_ns",
-      label: "Allocated at",
+    defined(definitions, "device", { width: "92px", sortable: false }),
+    defined(definitions, "bytes", { width: "96px" }),
+    defined(definitions, "allocated_at_ns", {
       width: "124px",
       cell: (row) =>
         row.allocated_at_ns === null ? <span class="quiet">before recording</span> : time(row.allocated_at_ns),
-    },
-    {
-      field: "released_at_ns",
-      label: "Freed at",
+    }),
+    defined(definitions, "released_at_ns", {
       width: "124px",
       cell: (row) =>
         row.released_at_ns === null ? <span class="quiet">still live</span> : time(row.released_at_ns),
-    },
-    {
-      field: "duration_ns",
-      label: "Lifetime",
-      width: "104px",
-      text: definition(definitions, "duration_ns"),
-      cell: (row) => (row.duration_ns === null ? "" : time(row.duration_ns)),
-    },
+    }),
+    defined(definitions, "duration_ns", { width: "104px" }),
     {
       field: "jump",
       label: "Show",
@@ -192,7 +166,7 @@ function Events({ definitions, narrowed }: Props) {
   );
 }
 
-function Jump({ row }: { row: MemoryEvent }) {
+function Jump({ row }: { row: Event }) {
   const from = row.allocated_at_ns ?? row.released_at_ns;
   const to = row.released_at_ns ?? row.allocated_at_ns;
   if (from === null || to === null) return null;

@@ -3,19 +3,21 @@
 import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
-import { definition, Share } from "../../parts/figure.tsx";
-import { count, time } from "../../parts/format.ts";
+import type { ModuleClassRow, ModulesLedger } from "../../data/wire.ts";
+import { dash } from "../../parts/browse.tsx";
+import { time } from "../../parts/format.ts";
+import { Name } from "../../parts/links.tsx";
+import { Share } from "../../parts/metric.tsx";
 import { Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { param, setParams } from "../../session/route.ts";
-import type { ClassRow, Ledger } from "./types.ts";
 
 export function Classes(props: {
-  rows: ClassRow[];
-  ledger: Ledger;
+  rows: ModuleClassRow[];
+  ledger: ModulesLedger;
   text: string | undefined;
   definitions: Definition[] | undefined;
-  onOpen: (row: ClassRow) => void;
+  onOpen: (row: ModuleClassRow) => void;
 }) {
   const { rows, ledger, definitions } = props;
   const onDevice = ledger.device_ns > 0;
@@ -25,48 +27,25 @@ export function Classes(props: {
   const shown = useMemo(() => {
     const kept = rows.filter((row) => row.name.toLowerCase().includes(sought));
     if (sort === "name") return kept.sort((a, b) => (a.name < b.name ? -1 : 1));
-    const value = (row: ClassRow) => {
-      const found = row[sort as keyof ClassRow];
+    const value = (row: ModuleClassRow) => {
+      const found = row[sort as keyof ModuleClassRow];
       return typeof found === "number" ? found : row[usual];
     };
     return kept.sort((a, b) => value(b) - value(a) || (a.name < b.name ? -1 : 1));
   }, [rows, sought, sort, usual]);
   const all = onDevice ? ledger.device_ns : rows.reduce((sum, row) => sum + row.host_self_ns, 0);
-  const share = (row: ClassRow) =>
+  const share = (row: ModuleClassRow) =>
     all > 0 ? (onDevice ? row.device_self_ns + row.backward_device_self_ns : row.host_self_ns) / all : 0;
   const largest = Math.max(...rows.map(share), 0);
-  const figure = (field: keyof ClassRow, label: string, width: string): Column<ClassRow> => ({
-    field,
-    label,
-    width,
-    text: definition(definitions, field),
-    cell: (row) => (row[field] === 0 ? <span class="quiet">–</span> : time(Number(row[field]))),
-  });
-  const columns: Column<ClassRow>[] = [
-    {
-      field: "name",
-      label: "Class",
-      align: "left",
-      cell: (row) => (
-        <span title={row.name}>
-          <bdi>{row.name}</bdi>
-        </span>
-      ),
-    },
-    {
-      field: "modules",
-      label: "Modules",
-      text: definition(definitions, "modules"),
-      width: "90px",
-      cell: (row) => count(row.modules),
-    },
-    {
-      field: "occurrences",
-      label: "Calls",
-      text: definition(definitions, "occurrences"),
-      width: "80px",
-      cell: (row) => count(row.occurrences),
-    },
+  const time_ns = (field: keyof ModuleClassRow, width: string): Column<ModuleClassRow> =>
+    defined(definitions, field, {
+      width,
+      cell: (row) => (row[field] === 0 ? dash : time(Number(row[field]))),
+    });
+  const columns: Column<ModuleClassRow>[] = [
+    { field: "name", label: "Class", align: "left", cell: (row) => <Name name={row.name} /> },
+    defined(definitions, "modules", { width: "90px" }),
+    defined(definitions, "occurrences", { width: "80px" }),
     {
       field: "share",
       label: onDevice ? "Share of device time" : "Share of host time",
@@ -75,13 +54,8 @@ export function Classes(props: {
       sortable: false,
       cell: (row) => <Share share={share(row)} of={largest} />,
     },
-    ...(onDevice
-      ? [
-          figure("device_self_ns", "Device self", "116px"),
-          figure("backward_device_self_ns", "Backward self", "144px"),
-        ]
-      : []),
-    figure("host_self_ns", "Host self", "116px"),
+    ...(onDevice ? [time_ns("device_self_ns", "116px"), time_ns("backward_device_self_ns", "144px")] : []),
+    time_ns("host_self_ns", "116px"),
   ];
   return (
     <Table

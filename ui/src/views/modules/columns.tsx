@@ -2,16 +2,18 @@
 
 import type { ComponentChildren } from "preact";
 import type { Definition } from "../../data/types.ts";
+import type { Module } from "../../data/wire.ts";
+import { dash } from "../../parts/browse.tsx";
 import type { ColumnChoice } from "../../parts/columns.tsx";
-import { definition } from "../../parts/figure.tsx";
 import { count, flops, percent, time } from "../../parts/format.ts";
+import { definition, labelOf } from "../../parts/metric.tsx";
 import { shareOf } from "./tree.ts";
-import type { ModuleRow } from "./types.ts";
 
 export interface ModuleColumn extends ColumnChoice {
+  label: string;
   width: string;
   text: string | undefined;
-  cell: (row: ModuleRow) => ComponentChildren;
+  cell: (row: Module) => ComponentChildren;
 }
 
 const SHARE =
@@ -19,7 +21,7 @@ const SHARE =
 
 /** What can be shown; the name of the module comes first. */
 export function moduleColumns(
-  rows: readonly ModuleRow[],
+  rows: readonly Module[],
   definitions: Definition[] | undefined,
   device: number,
 ): ModuleColumn[] {
@@ -32,58 +34,43 @@ export function moduleColumns(
     const { forward, backward } = shareOf(row, device, host);
     return Math.max(most, forward + backward);
   }, 0);
-  const text = (field: string) => definition(definitions, field);
-  const ns = (field: keyof ModuleRow, label: string, usual: boolean, width = "104px"): ModuleColumn => ({
+  const number = (
+    field: keyof Module,
+    usual: boolean,
+    width: string,
+    shown: (value: number) => string,
+  ): ModuleColumn => ({
     field,
-    label,
+    label: labelOf(definitions, field),
     usual,
     width,
-    text: text(field),
+    text: definition(definitions, field),
     cell: (row) => {
       const value = row[field];
-      return typeof value === "number" && value !== 0 ? time(value) : <span class="quiet">–</span>;
+      return typeof value === "number" && (value !== 0 || shown === count) ? shown(value) : dash;
     },
-  });
-  const many = (field: keyof ModuleRow, label: string, usual: boolean): ModuleColumn => ({
-    field,
-    label,
-    usual,
-    width: "78px",
-    text: text(field),
-    cell: (row) => {
-      const value = row[field];
-      return typeof value === "number" ? count(value) : <span class="quiet">–</span>;
-    },
-  });
-  const floating = (field: "flops_total" | "flops_self", label: string, usual: boolean): ModuleColumn => ({
-    field,
-    label,
-    usual,
-    width: "104px",
-    text: text(field),
-    cell: (row) => (row[field] > 0 ? flops(row[field]) : <span class="quiet">–</span>),
   });
   const columns: ModuleColumn[] = [
-    many("occurrences", "Calls", true),
-    many("operators_total", "Operators", false),
+    number("occurrences", true, "78px", count),
+    number("operators_total", false, "78px", count),
     {
       field: "share",
       label: onDevice ? "Share of device time" : "Share of host time",
       usual: true,
       width: "190px",
-      text: text("share") ?? SHARE,
+      text: definition(definitions, "share") ?? SHARE,
       cell: (row) => <ShareCell {...shareOf(row, device, host)} of={largest} />,
     },
-    ns("device_total_ns", "Device total", onDevice, "116px"),
-    ns("device_self_ns", "Device self", onDevice, "108px"),
-    ns("backward_device_ns", "Backward device", onDevice, "140px"),
-    ns("host_total_ns", "Host total", true),
-    ns("host_self_ns", "Host self", true),
-    ns("backward_host_ns", "Backward host", !onDevice, "128px"),
+    number("device_total_ns", onDevice, "116px", time),
+    number("device_self_ns", onDevice, "108px", time),
+    number("backward_device_ns", onDevice, "140px", time),
+    number("host_total_ns", true, "104px", time),
+    number("host_self_ns", true, "104px", time),
+    number("backward_host_ns", !onDevice, "128px", time),
   ];
   // Shapes were not recorded, or nothing the formulas know ran: a column of dashes would say nothing.
   if (rows.some((row) => row.flops_total > 0))
-    columns.push(floating("flops_total", "FLOPs", true), floating("flops_self", "FLOPs self", false));
+    columns.push(number("flops_total", true, "104px", flops), number("flops_self", false, "104px", flops));
   return columns;
 }
 

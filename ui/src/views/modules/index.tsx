@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import { Choice } from "../../parts/choice.tsx";
 import { ColumnMenu, chosenFields } from "../../parts/columns.tsx";
-import { count } from "../../parts/format.ts";
+import { many } from "../../parts/format.ts";
 import { SearchBox } from "../../parts/search-box.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { register } from "../../session/commands.ts";
@@ -13,9 +13,9 @@ import { Classes } from "./classes.tsx";
 import { moduleColumns } from "./columns.tsx";
 import { Ledger } from "./ledger.tsx";
 import "./style.css";
+import type { Module, ModulesAnswer, ModulesByClass } from "../../data/wire.ts";
 import { forestOf, inOrder, opensAtFirst, toggle, toggledOf } from "./tree.ts";
 import { TreeTable } from "./tree-table.tsx";
-import type { ModuleRow, ModulesAnswer, ModulesByClass } from "./types.ts";
 
 const BY = [
   { value: "tree", name: "Tree" },
@@ -100,16 +100,16 @@ function Note({ answer }: { answer: ModulesAnswer }) {
   const { misnested } = answer.ledger;
   return (
     <>
-      {count(answer.modules.length)} modules
+      {many(answer.modules.length, "module")}
       {answer.origin === "hierarchy-text" &&
         ", from the hierarchy recorded with each operator; individual calls cannot be distinguished"}
-      {misnested > 0 && `; ${count(misnested)} calls overlap without nesting, so their module may be wrong`}
+      {misnested > 0 && `; ${many(misnested, "call")} overlap without nesting, so their module may be wrong`}
     </>
   );
 }
 
 /** Rows differ from how they are at first: the URL says which. */
-function isOpenNow(rows: readonly ModuleRow[]): (index: number) => boolean {
+function isOpenNow(rows: readonly Module[]): (index: number) => boolean {
   const toggled = toggledOf(param("t"));
   const all = param("open");
   const first = (index: number) => (all === "all" ? true : all === "none" ? false : opensAtFirst(rows, index));

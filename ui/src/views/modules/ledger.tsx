@@ -1,22 +1,25 @@
 // Where all device time went: below modules, forward and backward, or outside of them.
 
 import type { Definition } from "../../data/types.ts";
-import { Defined, definition } from "../../parts/figure.tsx";
+import type { ModulesLedger } from "../../data/wire.ts";
 import { percent, time } from "../../parts/format.ts";
+import { definition, Label } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
-import type { Ledger as Parts } from "./types.ts";
 
-export function Ledger({ ledger, definitions }: { ledger: Parts; definitions: Definition[] | undefined }) {
+export function Ledger({
+  ledger,
+  definitions,
+}: {
+  ledger: ModulesLedger;
+  definitions: Definition[] | undefined;
+}) {
   if (ledger.device_ns <= 0) return null;
-  const text = (field: string) => definition(definitions, field);
-  const parts = [
-    { kind: "forward", name: "Forward", ns: ledger.forward_device_ns, text: text("device_total_ns") },
-    { kind: "backward", name: "Backward", ns: ledger.backward_device_ns, text: text("backward_device_ns") },
-    { kind: "outside", name: "Outside modules", ns: ledger.outside_device_ns, text: text("outside_device_ns") },
-    { kind: "unlinked", name: "Unlinked", ns: ledger.unlinked_device_ns, text: text("unlinked_device_ns") },
-  ].filter((part) => part.ns > 0);
+  const kinds = ["forward", "backward", "outside", "unlinked"] as const;
+  const parts = kinds
+    .map((kind) => ({ kind, field: `${kind}_device_ns` as const, ns: ledger[`${kind}_device_ns`] }))
+    .filter((part) => part.ns > 0);
   return (
-    <Card title="Device time" text={text("device_ns")} note={time(ledger.device_ns)}>
+    <Card title="Device time" text={definition(definitions, "device_ns")} note={time(ledger.device_ns)}>
       <div class="mod-ledger" aria-hidden="true">
         {parts.map((part) => (
           <span key={part.kind} class={`mod-${part.kind}`} style={{ flexGrow: part.ns / ledger.device_ns }} />
@@ -26,7 +29,7 @@ export function Ledger({ ledger, definitions }: { ledger: Parts; definitions: De
         {parts.map((part) => (
           <div key={part.kind}>
             <dt>
-              <span class={`swatch mod-${part.kind}`} /> <Defined text={part.text}>{part.name}</Defined>
+              <span class={`swatch mod-${part.kind}`} /> <Label of={definitions} field={part.field} />
             </dt>
             <dd>
               {time(part.ns)} <span class="quiet">{percent(part.ns / ledger.device_ns)}</span>

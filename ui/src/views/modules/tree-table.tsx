@@ -1,32 +1,30 @@
 // The tree of modules as a table: rows open and close, arrow keys walk through it. Only rows in sight are in the page.
 
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
+import type { Module } from "../../data/wire.ts";
+import { useFocusedRow } from "../../parts/focused-row.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { inSight, ROW } from "../../parts/rows.ts";
+import { inSight, ROW_PX } from "../../parts/rows.ts";
 import { Head } from "../../parts/table-head.tsx";
 import type { ModuleColumn } from "./columns.tsx";
 import type { Seen } from "./tree.ts";
-import type { ModuleRow } from "./types.ts";
 
 interface Props {
-  rows: readonly ModuleRow[];
+  rows: readonly Module[];
   seen: Seen[];
   columns: ModuleColumn[];
   sort: string | undefined;
   onSort: (field: string) => void;
   onToggle: (index: number) => void;
-  onFlame: (row: ModuleRow) => void;
+  onFlame: (row: Module) => void;
   /** Not where modules have no slices of their own. */
-  onTimeline: ((row: ModuleRow) => void) | undefined;
+  onTimeline: ((row: Module) => void) | undefined;
 }
 
 export function TreeTable(props: Props) {
   const { seen, columns } = props;
-  const scroller = useRef<HTMLDivElement>(null);
-  const [top, setTop] = useState(0);
   const [room, setRoom] = useState(600);
-  const [at, setAt] = useState(0);
-  const toFocus = useRef<number>(undefined);
+  const { scroller, top, setTop, at, setAt, move } = useFocusedRow(seen.length, (row) => row * ROW_PX);
   useEffect(() => {
     const element = scroller.current;
     if (!element) return;
@@ -37,30 +35,10 @@ export function TreeTable(props: Props) {
   const current = Math.min(at, seen.length - 1);
   const { first, last } = inSight(top, room, seen.length, undefined);
 
-  const move = (to: number) => {
-    const next = Math.max(0, Math.min(seen.length - 1, to));
-    const element = scroller.current;
-    setAt(next);
-    if (!element) return;
-    const y = next * ROW;
-    if (y < element.scrollTop) element.scrollTop = y;
-    else if (y + 2 * ROW > element.scrollTop + element.clientHeight)
-      element.scrollTop = y + 2 * ROW - element.clientHeight;
-    // At once: the focus must not be lost with a row that leaves the page before the next one has it.
-    setTop(element.scrollTop);
-    toFocus.current = next;
-  };
-  useLayoutEffect(() => {
-    if (toFocus.current === undefined) return;
-    const row = scroller.current?.querySelector<HTMLElement>(`tr[data-index="${toFocus.current}"]`);
-    if (!row) return;
-    toFocus.current = undefined;
-    row.focus({ preventScroll: true });
-  });
   const onKeyDown = (event: KeyboardEvent) => {
     const row = seen[current];
     if (!row || !(event.target instanceof HTMLTableRowElement) || event.ctrlKey || event.metaKey) return;
-    const page = Math.max(1, Math.floor(room / ROW) - 2);
+    const page = Math.max(1, Math.floor(room / ROW_PX) - 2);
     const parent = () => {
       for (let i = current - 1; i >= 0; i--) if (seen[i]!.level < row.level) return i;
       return current;
@@ -117,7 +95,7 @@ export function TreeTable(props: Props) {
             </th>
           </tr>
         </thead>
-        {first > 0 && <Spacer height={first * ROW} span={columns.length + 2} />}
+        {first > 0 && <Spacer height={first * ROW_PX} span={columns.length + 2} />}
         <tbody>
           {shown.map((one, offset) => (
             <Row
@@ -130,7 +108,7 @@ export function TreeTable(props: Props) {
             />
           ))}
         </tbody>
-        {last < seen.length && <Spacer height={(seen.length - last) * ROW} span={columns.length + 2} />}
+        {last < seen.length && <Spacer height={(seen.length - last) * ROW_PX} span={columns.length + 2} />}
       </table>
     </div>
   );

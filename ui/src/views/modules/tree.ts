@@ -1,6 +1,6 @@
 // The tree of modules as rows in sight: which are open, in what order, which hold what is searched for.
 
-import type { ModuleRow } from "./types.ts";
+import type { Module } from "../../data/wire.ts";
 
 export interface Forest {
   roots: number[];
@@ -8,7 +8,7 @@ export interface Forest {
 }
 
 /** Which module is inside which; a module always comes after the one around it. */
-export function forestOf(rows: readonly ModuleRow[]): Forest {
+export function forestOf(rows: readonly Module[]): Forest {
   const roots: number[] = [];
   const children: number[][] = rows.map(() => []);
   rows.forEach((row, index) => {
@@ -40,7 +40,7 @@ export interface Wanted {
 }
 
 /** The rows to show, from top to bottom. */
-export function inOrder(rows: readonly ModuleRow[], forest: Forest, wanted: Wanted): Seen[] {
+export function inOrder(rows: readonly Module[], forest: Forest, wanted: Wanted): Seen[] {
   const sought = wanted.text?.trim().toLowerCase() ?? "";
   const matched = rows.map((row) => sought !== "" && row.name.toLowerCase().includes(sought));
   const inside = [...matched];
@@ -69,19 +69,19 @@ export function inOrder(rows: readonly ModuleRow[], forest: Forest, wanted: Want
   return seen;
 }
 
-function sortedBy(rows: readonly ModuleRow[], list: number[], sort: string | undefined): number[] {
+function sortedBy(rows: readonly Module[], list: number[], sort: string | undefined): number[] {
   if (sort === undefined) return list;
   if (sort === "name")
     return [...list].sort((a, b) => rows[a]!.name.localeCompare(rows[b]!.name, "en", { numeric: true }));
   const value = (index: number) => {
-    const found = rows[index]![sort as keyof ModuleRow];
+    const found = rows[index]![sort as keyof Module];
     return typeof found === "number" ? found : -1;
   };
   return [...list].sort((a, b) => value(b) - value(a) || a - b);
 }
 
 /** How much is open at first: all of a small model, the upper levels of a large one. */
-export function opensAtFirst(rows: readonly ModuleRow[], index: number): boolean {
+export function opensAtFirst(rows: readonly Module[], index: number): boolean {
   return rows.length <= 60 || rows[index]!.depth < 2;
 }
 
@@ -98,7 +98,7 @@ export function toggle(text: string | undefined, index: number): string | undefi
 }
 
 /** Device time forward and backward, as a share of all; host time where there is no device. */
-export function shareOf(row: ModuleRow, device: number, host: number): { forward: number; backward: number } {
+export function shareOf(row: Module, device: number, host: number): { forward: number; backward: number } {
   const all = device > 0 ? device : host;
   if (!(all > 0)) return { forward: 0, backward: 0 };
   return device > 0

@@ -1,38 +1,29 @@
 // The columns of the operator table: which there are, which are usual, how their cells look.
 
-import { dash, NameCell, valueCell } from "../../parts/browse.tsx";
+import { GROUPINGS, type OpRow, type OpsTotals } from "../../data/wire.ts";
+import { type BrowseColumn, dash, NameCell, valueCell } from "../../parts/browse.tsx";
 import type { ColumnChoice } from "../../parts/columns.tsx";
-import { Share } from "../../parts/figure.tsx";
-import type { Column } from "../../parts/table.tsx";
+import { type Definitions, definition, Share } from "../../parts/metric.tsx";
 import { CallSite } from "./call-site.tsx";
-import type { Group, OpRow, Part, Totals } from "./types.ts";
+
+export const PARTS = ["ops", "annotations", "calls"] as const;
+export type Part = (typeof PARTS)[number];
+
+export const GROUPS = GROUPINGS.ops;
+export type Group = (typeof GROUPS)[number];
 
 /** A share column sorts as the time it is a share of. */
 export const SORT_AS: Record<string, string> = { device_share: "device_self_ns", host_share: "host_self_ns" };
 
-const LABELS: Record<string, string> = {
-  name: "Name",
-  input_shapes: "Input shapes",
-  stack: "Call site",
-  overload: "Overload",
-  calls: "Calls",
-  device_self_ns: "Device self",
-  device_share: "% device",
-  device_total_ns: "Device total",
-  device_mean_ns: "Device mean",
-  host_self_ns: "Host self",
-  host_share: "% host",
-  host_total_ns: "Host total",
-  host_mean_ns: "Host mean",
-  device_self_memory_bytes: "Device mem self",
-  device_memory_bytes: "Device mem",
-  host_self_memory_bytes: "Host mem self",
-  host_memory_bytes: "Host mem",
-  flops: "FLOPs",
-  tc_eligible: "TC eligible",
-  tc_self_share: "TC self",
-  tc_total_share: "TC total",
-};
+const FIELDS = [
+  ...["name", "input_shapes", "stack", "overload", "calls"],
+  ...["device_self_ns", "device_share", "device_total_ns", "device_mean_ns"],
+  ...["host_self_ns", "host_share", "host_total_ns", "host_mean_ns"],
+  ...["device_self_memory_bytes", "device_memory_bytes", "host_self_memory_bytes", "host_memory_bytes"],
+  ...["flops", "tc_eligible", "tc_self_share", "tc_total_share"],
+];
+/** What only the page has. */
+const LABELS: Record<string, string> = { stack: "Call site", device_share: "% device", host_share: "% host" };
 
 const OF_GROUP: Record<Group, string[]> = {
   name: [],
@@ -64,17 +55,22 @@ function usual(part: Part, by: Group, hasDevice: boolean): Set<string> {
   return new Set([...host, ...device, "tc_eligible", "tc_self_share"]);
 }
 
+function labeled(field: string): { label?: string } {
+  const label = LABELS[field];
+  return label === undefined ? {} : { label };
+}
+
 export function choices(part: Part, by: Group, hasDevice: boolean): ColumnChoice[] {
   const shown = usual(part, by, hasDevice);
   const ofGroup = OF_GROUP[by];
-  return Object.entries(LABELS)
-    .filter(([field]) => !["input_shapes", "stack", "overload"].includes(field) || ofGroup.includes(field))
-    .map(([field, label]) => ({
+  return FIELDS.filter((field) => field === "name" || !TEXTS.has(field) || ofGroup.includes(field)).map(
+    (field) => ({
       field,
-      label,
+      ...labeled(field),
       usual: shown.has(field) || ofGroup.includes(field),
       fixed: field === "name",
-    }));
+    }),
+  );
 }
 
 /** What fills the bar of a share: the largest one, if it is known. */
@@ -85,15 +81,14 @@ export interface Largest {
 
 export function columns(
   fields: string[],
-  totals: Totals | undefined,
+  totals: OpsTotals | undefined,
   largest: Largest,
-  text: (field: string) => string | undefined,
-): Column<OpRow>[] {
+  of: Definitions,
+): BrowseColumn<OpRow>[] {
   return fields.map((field) => {
-    const column: Column<OpRow> = {
+    const column: BrowseColumn<OpRow> = {
       field,
-      label: LABELS[field] ?? field,
-      text: text(SORT_AS[field] ?? field),
+      ...labeled(field),
       align: TEXTS.has(field) ? "left" : "right",
       cell: (row) => valueCell(field, row[field as keyof OpRow] || null),
     };
@@ -105,11 +100,11 @@ export function columns(
       column.cell = (row) => <bdi title={row[field] ?? undefined}>{row[field]}</bdi>;
     } else if (field === "device_share") {
       const total = totals?.total_device_self_ns ?? 0;
-      column.text = `Device self as a share of all device time. ${column.text ?? ""}`;
+      column.text = `Device self as a share of all device time. ${definition(of, "device_self_ns") ?? ""}`;
       column.cell = (row) => share(row.device_self_ns, total, largest.device);
     } else if (field === "host_share") {
       const total = totals?.total_host_self_ns ?? 0;
-      column.text = `Host self as a share of the total over all rows. ${column.text ?? ""}`;
+      column.text = `Host self as a share of the total over all rows. ${definition(of, "host_self_ns") ?? ""}`;
       column.cell = (row) => share(row.host_self_ns, total, largest.host);
     }
     return column;

@@ -1,13 +1,14 @@
 // Below an opened operator: who calls it, what it launches, with which shapes, and its longest calls.
 
-import { exactly } from "../../parts/filter.tsx";
-import { count, shortName, time } from "../../parts/format.ts";
+import type { KernelsAnswer, OpRow, OpsAnswer } from "../../data/wire.ts";
+import { rowsNamed } from "../../parts/filter.tsx";
+import { Name, RowLink } from "../../parts/links.tsx";
 import { Longest } from "../../parts/longest.tsx";
 import { Box, MiniTable } from "../../parts/mini.tsx";
-import { href, param } from "../../session/route.ts";
+import { param } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { CallSite } from "./call-site.tsx";
-import type { KernelsAnswer, OpRow, OpsAnswer, Part } from "./types.ts";
+import type { Part } from "./columns.tsx";
 
 export function Detail({ row, part, hasDevice }: { row: OpRow; part: Part; hasDevice: boolean }) {
   return (
@@ -21,26 +22,21 @@ export function Detail({ row, part, hasDevice }: { row: OpRow; part: Part; hasDe
   );
 }
 
-function useOps(name: string, by: string) {
-  const options = { by, filter: exactly(name), step: param("step"), device: param("device"), top: 50 };
-  return useAsk<OpsAnswer>("ops", options);
-}
+type Props = { name: string; hasDevice: boolean };
 
 /** Self time where it is spent: on the device if there is one. */
-function ownTime(row: OpRow, hasDevice: boolean): string {
-  return time(hasDevice ? row.device_self_ns : row.host_self_ns);
-}
+const selfTime = (hasDevice: boolean) => (hasDevice ? "device_self_ns" : "host_self_ns");
 
-function CallSites({ name, hasDevice }: { name: string; hasDevice: boolean }) {
+function CallSites({ name, hasDevice }: Props) {
   return (
     <MiniTable
       title="Call sites"
-      of={useOps(name, "stack")}
+      of={useAsk<OpsAnswer>("ops", rowsNamed(name, "stack"))}
       rows={(data) => data.ops.filter((row) => row.stack && row.stack.length > 0)}
       columns={[
-        { label: "Frame", wide: true, cell: (row) => <CallSite stack={row.stack} /> },
-        { label: "Calls", cell: (row) => count(row.calls) },
-        { label: hasDevice ? "Device self" : "Host self", cell: (row) => ownTime(row, hasDevice) },
+        { label: "Frame", as: "name", cell: (row) => <CallSite stack={row.stack} /> },
+        "calls",
+        selfTime(hasDevice),
       ]}
       empty={
         <>
@@ -51,20 +47,16 @@ function CallSites({ name, hasDevice }: { name: string; hasDevice: boolean }) {
   );
 }
 
-function Shapes({ name, hasDevice }: { name: string; hasDevice: boolean }) {
+function Shapes({ name, hasDevice }: Props) {
   return (
     <MiniTable
       title="Input shapes"
-      of={useOps(name, "shape")}
+      of={useAsk<OpsAnswer>("ops", rowsNamed(name, "shape"))}
       rows={(data) => data.ops.filter((row) => row.input_shapes && row.input_shapes !== "[]")}
       columns={[
-        {
-          label: "Shapes",
-          wide: true,
-          cell: (row) => <bdi title={row.input_shapes ?? ""}>{row.input_shapes}</bdi>,
-        },
-        { label: "Calls", cell: (row) => count(row.calls) },
-        { label: hasDevice ? "Device self" : "Host self", cell: (row) => ownTime(row, hasDevice) },
+        { label: "Shapes", as: "name", cell: (row) => <Name name={row.input_shapes ?? ""} /> },
+        "calls",
+        selfTime(hasDevice),
       ]}
       empty={
         <>
@@ -77,24 +69,15 @@ function Shapes({ name, hasDevice }: { name: string; hasDevice: boolean }) {
 
 function KernelsOf({ name }: { name: string }) {
   const options = { by: "op", op: name, step: param("step"), device: param("device"), top: 0 };
-  const answer = useAsk<KernelsAnswer>("kernels", options);
   return (
     <MiniTable
       title="Kernels and copies launched directly"
-      of={answer}
+      of={useAsk<KernelsAnswer>("kernels", options)}
       rows={(data) => [...(data.kernels ?? []), ...data.copies].sort((a, b) => b.total_ns - a.total_ns)}
       columns={[
-        {
-          label: "Kernel",
-          wide: true,
-          cell: (row) => (
-            <a href={href("kernels", { filter: exactly(row.name), open: 0 })} title={row.name}>
-              <bdi>{shortName(row.name)}</bdi>
-            </a>
-          ),
-        },
-        { label: "Calls", cell: (row) => count(row.calls) },
-        { label: "Total", cell: (row) => time(row.total_ns) },
+        { label: "Kernel", as: "name", cell: (row) => <RowLink view="kernels" name={row.name} /> },
+        "calls",
+        "total_ns",
       ]}
       empty="None. Its device time comes from the operators it calls."
     />

@@ -1,21 +1,21 @@
 // Operators, annotations and runtime calls: one table each, grouped, sorted and filtered by the server.
 
+import type { OpRow, OpsAnswer, OpsTotals } from "../../data/wire.ts";
 import { Browse, browseOptions, changeTable } from "../../parts/browse.tsx";
 import { Choice } from "../../parts/choice.tsx";
 import { chosenFields } from "../../parts/columns.tsx";
-import { definition } from "../../parts/figure.tsx";
 import { exactly } from "../../parts/filter.tsx";
 import { Menu } from "../../parts/menu.tsx";
+import { labelOf } from "../../parts/metric.tsx";
 import { Proportion } from "../../parts/proportion.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { useRows } from "../../session/use-rows.ts";
-import { choices, columns, SORT_AS } from "./columns.tsx";
+import { choices, columns, GROUPS, type Group, PARTS, type Part, SORT_AS } from "./columns.tsx";
 import { Detail } from "./detail.tsx";
 import { Ledger } from "./ledger.tsx";
-import { GROUPS, type Group, type OpRow, type OpsAnswer, PARTS, type Part, type Totals } from "./types.ts";
 
-const TOP = 12;
+const TOP_ROWS = 12;
 
 const PART_NAMES: Record<Part, { name: string; text: string }> = {
   ops: {
@@ -53,11 +53,10 @@ export function Operators() {
   const options = { ...browseOptions(by, "name"), ...chosen };
   const table = useRows<OpRow>("ops", part, options);
   const { answer } = table;
-  const byHost = useAsk<OpsAnswer>("ops", { sort: "host_self_ns", top: TOP, ...chosen });
-  const totals = (answer?.totals as Totals | undefined) ?? byHost.data?.totals;
+  const byHost = useAsk<OpsAnswer>("ops", { sort: "host_self_ns", top: TOP_ROWS, ...chosen });
+  const totals = (answer?.totals as OpsTotals | undefined) ?? byHost.data?.totals;
   const hasDevice = (totals?.total_device_self_ns ?? 0) > 0;
-  const byDevice = useAsk<OpsAnswer>("ops", { sort: "device_self_ns", top: TOP, ...chosen }, hasDevice);
-  const text = (field: string) => definition(answer?.definitions, field);
+  const byDevice = useAsk<OpsAnswer>("ops", { sort: "device_self_ns", top: TOP_ROWS, ...chosen }, hasDevice);
   const all = choices(part, by, hasDevice);
   const shown = columns(
     chosenFields(all, param("cols")),
@@ -66,7 +65,7 @@ export function Operators() {
       device: byDevice.data?.ops[0]?.device_self_ns ?? totals?.total_device_self_ns ?? 1,
       host: byHost.data?.ops[0]?.host_self_ns ?? totals?.total_host_self_ns ?? 1,
     },
-    text,
+    answer?.definitions,
   );
   const usualSort =
     part === "annotations" ? "host_total_ns" : hasDevice && part === "ops" ? "device_self_ns" : "host_self_ns";
@@ -95,7 +94,7 @@ export function Operators() {
         />
       )}
       empty={NONE[part]}
-      ledger={(rows) => totals && <Ledger rows={rows} totals={totals} text={text} />}
+      ledger={(rows) => totals && <Ledger rows={rows} totals={totals} of={answer?.definitions} />}
     />
   );
 }
@@ -141,7 +140,7 @@ function Bars(props: {
     <>
       {props.hasDevice && byDevice && (
         <Proportion
-          label="Device self"
+          label={labelOf(byDevice.definitions, "device_self_ns")}
           total_ns={byDevice.totals.total_device_self_ns}
           portions={byDevice.ops.map((row) => ({ name: row.name, ns: row.device_self_ns }))}
           onPick={props.onPick}
@@ -149,7 +148,7 @@ function Bars(props: {
       )}
       {byHost && (
         <Proportion
-          label="Host self"
+          label={labelOf(byHost.definitions, "host_self_ns")}
           total_ns={byHost.totals.total_host_self_ns}
           portions={byHost.ops.map((row) => ({ name: row.name, ns: row.host_self_ns }))}
           onPick={props.onPick}

@@ -3,8 +3,9 @@
 import type { Account, CauseRow } from "../../data/account.ts";
 import type { Definition } from "../../data/types.ts";
 import { causeCategory } from "../../parts/causes.ts";
-import { Defined, Share } from "../../parts/figure.tsx";
 import { percent, time } from "../../parts/format.ts";
+import { Defined, definition, Share } from "../../parts/metric.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
 import { tipOn } from "../../parts/tip.tsx";
 import { href, param, setParams } from "../../session/route.ts";
@@ -84,36 +85,28 @@ function DeviceBar(props: { device: number | null; rows: CauseRow[]; several: bo
 
 function CauseTable(props: { rows: CauseRow[]; definitions: Definition[] | undefined; synthetic: boolean }) {
   const { rows } = props;
-  const text = (field: string) => props.definitions?.find((d) => d.field === field)?.text;
+  const text = (field: string) => definition(props.definitions, field);
   const most = Math.max(...rows.map((r) => r.share));
   return (
-    <table class="plain" aria-label="Causes">
-      <thead>
-        <tr>
-          <th scope="col">Cause</th>
-          <th scope="col" class="num">
-            <Defined text={text("per_step_ns")}>{props.synthetic ? "Time" : "Per step"}</Defined>
-          </th>
-          <th scope="col" class="num">
-            <Defined text={text("share")}>Share</Defined>
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr key={row.cause}>
-            <td>
+    <PlainTable
+      label="Causes"
+      of={props.definitions}
+      rows={rows}
+      columns={[
+        {
+          label: "Cause",
+          as: "text",
+          cell: (row) => (
+            <>
               <span class={`swatch cat-${causeCategory(row.cause)} ${isIdle(row) ? "hatched" : ""}`} />{" "}
               <Defined text={causeText(row, text)}>{row.label}</Defined>
-            </td>
-            <td class="num">{time(row.per_step_ns)}</td>
-            <td class="num">
-              <Share share={row.share} of={most} />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </>
+          ),
+        },
+        { field: "per_step_ns", ...(props.synthetic ? { label: "Time" } : {}) },
+        { field: "share", cell: (row) => <Share share={row.share} of={most} /> },
+      ]}
+    />
   );
 }
 

@@ -2,7 +2,7 @@
 
 import type { CauseRow } from "../../data/account.ts";
 
-/** Whether the device stood still; where there is no device, only that nothing is known of the host. */
+/** Whether the device was idle; without a device, only whether nothing is known of the host. */
 export function isIdle(row: CauseRow): boolean {
   return row.device === null ? row.cause === "host_unrecorded" : !row.busy;
 }

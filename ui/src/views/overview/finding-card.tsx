@@ -1,15 +1,15 @@
 // One finding: what costs how much, and on demand why, what to change, how to check, and where it shows.
 
 import { useId } from "preact/hooks";
-import { Defined } from "../../parts/figure.tsx";
 import { percent, shortName, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { JumpButton, showRange, showSlice } from "../../parts/jump.tsx";
+import { Defined } from "../../parts/metric.tsx";
 import { placeOf, SourceLink } from "../../parts/source-link.tsx";
 import { Ticked } from "../../parts/states.tsx";
 import { amount } from "./findings.ts";
 import type { Finding } from "./types.ts";
-import { firstChange, unprofiledWords } from "./words.ts";
+import { firstChange, saving } from "./words.ts";
 
 const ESTIMATES: Record<Finding["estimate"], string> = {
   replay: "simulated",
@@ -20,13 +20,15 @@ const ESTIMATES: Record<Finding["estimate"], string> = {
 
 export function FindingCard(props: {
   finding: Finding;
+  /** Whether the step without the profiler was timed. */
+  measured: boolean;
   text: (field: string) => string | undefined;
   open: boolean;
   onToggle: () => void;
 }) {
   const { finding, text } = props;
   const id = useId();
-  const unprofiled = unprofiledWords(finding);
+  const { here, bare } = saving(finding, props.measured);
   const place = finding.source ? placeOf(finding.source) : undefined;
   const change = finding.code ? firstChange(finding.code) : undefined;
   return (
@@ -41,21 +43,25 @@ export function FindingCard(props: {
             <span>{finding.title}</span>
           </button>
         </h3>
+        {finding.measured_text !== null && (
+          <p class="saves">
+            <Defined text={text("measured")}>{finding.measured_text}</Defined>
+          </p>
+        )}
         {finding.saves_ns === null && finding.saves_share !== null && (
           <p class="saves">
             <Defined text={text("saves_share")}>saves</Defined> at most <b>{percent(finding.saves_share)}</b> of
             the samples
           </p>
         )}
-        {finding.saves_ns !== null && (
+        {(here || bare) && (
           <p class="saves">
             <Defined text={text("saves_ns")}>saves</Defined> {finding.estimate === "upper_bound" && "at most "}
-            <b>{time(finding.saves_ns)}</b>
-            {finding.saves_share !== null && ` (${percent(finding.saves_share)})`}
-            {unprofiled && (
+            {here && <b>{here}</b>}
+            {here && bare && " here, "}
+            {bare && (
               <>
-                {" "}
-                here, <Defined text={text("saves_unprofiled_ns")}>about</Defined> {unprofiled}
+                <Defined text={text("saves_unprofiled_ns")}>about</Defined> {here ? bare : <b>{bare}</b>}
               </>
             )}
           </p>

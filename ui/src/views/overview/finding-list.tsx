@@ -1,7 +1,7 @@
 // What to change, the most severe first.
 
 import type { Definition } from "../../data/types.ts";
-import { definition } from "../../parts/figure.tsx";
+import { definition } from "../../parts/metric.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
 import { param, setParams } from "../../session/route.ts";
 import { FindingCard } from "./finding-card.tsx";
@@ -31,6 +31,7 @@ export function Findings({ of, definitions }: { of: FindingsAnswer; definitions:
             <FindingCard
               key={key}
               finding={finding}
+              measured={of.step_measured}
               text={(field) => definition(definitions, field)}
               open={open.has(key)}
               onToggle={() => setParams({ finding: toggledKeys(keys, param("finding"), key) })}

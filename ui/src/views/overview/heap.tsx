@@ -1,14 +1,14 @@
 // The overview of a profile of memory: who held the peak, what was left at the end, and what to change.
 
-import { Defined, definition, Share } from "../../parts/figure.tsx";
-import { bytes, count, time } from "../../parts/format.ts";
+import { bytes, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
-import { SourceLink } from "../../parts/source-link.tsx";
+import { type Definitions, Share } from "../../parts/metric.tsx";
+import { functionColumn, PlainTable, placeColumn } from "../../parts/plain-table.tsx";
 import { Card } from "../../parts/states.tsx";
 import { href } from "../../session/route.ts";
 import type { HeapLineRow, SummaryOfHeap } from "./types.ts";
 
-const ROWS = 12;
+const MAX_ROWS = 12;
 const WORDS: Record<string, string> = { grows: "grew by", churns: "allocated" };
 
 interface Props {
@@ -19,7 +19,6 @@ interface Props {
 }
 
 export function HeapOverview({ data, about, isSnapshot }: Props) {
-  const text = (field: string) => definition(data.definitions, field);
   const { advice } = data;
   return (
     <div class="hot-page">
@@ -52,15 +51,13 @@ export function HeapOverview({ data, about, isSnapshot }: Props) {
           </ul>
         </Card>
       )}
-      <Lines title="Who held the peak" rows={data.heap_lines} text={text} />
-      <Lines title="What was left at the end" rows={data.left_lines} text={text} />
+      <Lines title="Who held the peak" rows={data.heap_lines} of={data.definitions} />
+      <Lines title="What was left at the end" rows={data.left_lines} of={data.definitions} />
     </div>
   );
 }
 
-type Text = (field: string) => string | undefined;
-
-function Lines({ title, rows, text }: { title: string; rows: HeapLineRow[]; text: Text }) {
+function Lines({ title, rows, of }: { title: string; rows: HeapLineRow[]; of: Definitions }) {
   if (rows.length === 0) return null;
   const grows = rows.some((row) => row.growth_bytes !== null);
   const flame = (
@@ -70,59 +67,28 @@ function Lines({ title, rows, text }: { title: string; rows: HeapLineRow[]; text
   );
   return (
     <Card title={title} class="largest" note={flame}>
-      <table class="plain" aria-label={title}>
-        <thead>
-          <tr>
-            <th scope="col">Function</th>
-            <Head text={text("peak_bytes")}>At the peak</Head>
-            <Head text={text("peak_share")}>% of peak</Head>
-            <Head text={text("live_bytes")}>At the end</Head>
-            {grows && <Head text={text("growth_bytes")}>Growth</Head>}
-            <Head text={text("allocated_bytes")}>Allocated</Head>
-            <Head text={text("allocations")}>Allocations</Head>
-            <th scope="col" class="hot-place">
-              Where
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, ROWS).map((row) => (
-            <tr key={`${row.file}:${row.line} ${row.function}`}>
-              <td class="name">
-                <bdi>{row.function}</bdi>
-              </td>
-              <td class="num">{bytes(row.peak_bytes)}</td>
-              <td class="num">
-                <Share share={row.peak_share} />
-              </td>
-              <td class="num">{row.live_bytes === 0 ? "–" : bytes(row.live_bytes)}</td>
-              {grows && <td class="num">{row.growth_bytes === null ? "–" : signed(row.growth_bytes)}</td>}
-              <td class="num">{bytes(row.allocated_bytes)}</td>
-              <td class="num">{count(row.allocations)}</td>
-              <td class="hot-place quiet">
-                <Place row={row} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        label={title}
+        of={of}
+        rows={rows.slice(0, MAX_ROWS)}
+        columns={[
+          functionColumn(),
+          "peak_bytes",
+          { field: "peak_share", cell: (row) => <Share share={row.peak_share} /> },
+          { field: "live_bytes", cell: (row) => (row.live_bytes === 0 ? "–" : bytes(row.live_bytes)) },
+          grows && {
+            field: "growth_bytes",
+            cell: (row) => (row.growth_bytes === null ? "–" : signed(row.growth_bytes)),
+          },
+          "allocated_bytes",
+          "allocations",
+          placeColumn(),
+        ]}
+      />
     </Card>
   );
 }
 
 function signed(value: number): string {
   return value < 0 ? `-${bytes(-value)}` : `+${bytes(value)}`;
-}
-
-function Place({ row }: { row: HeapLineRow }) {
-  if (row.line === 0 || !/\.pyx?$/.test(row.file)) return <bdi>{row.file}</bdi>;
-  return <SourceLink file={row.file} line={row.line} />;
-}
-
-function Head({ text, children }: { text: string | undefined; children: string }) {
-  return (
-    <th scope="col" class="num">
-      <Defined text={text}>{children}</Defined>
-    </th>
-  );
 }

@@ -1,8 +1,9 @@
 // The functions and lines that take most of the time of a program without device work, and the overview of a profile.
 
-import { Defined, definition, Share } from "../../parts/figure.tsx";
-import { amount, count, percent, time, type Unit } from "../../parts/format.ts";
+import { amount, many, time, type Unit } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { type Definitions, Share } from "../../parts/metric.tsx";
+import { PlainTable } from "../../parts/plain-table.tsx";
 import { SourceLink } from "../../parts/source-link.tsx";
 import { Await, Card } from "../../parts/states.tsx";
 import { href } from "../../session/route.ts";
@@ -18,11 +19,9 @@ import type {
   SummaryOfProfile,
 } from "./types.ts";
 
-const ROWS = 12;
+const MAX_ROWS = 12;
 
-type Text = (field: string) => string | undefined;
-
-export function HotFunctions({ rows, unit, text }: { rows: HotFunction[]; unit: Unit; text: Text }) {
+export function HotFunctions({ rows, unit, of }: { rows: HotFunction[]; unit: Unit; of: Definitions }) {
   if (rows.length === 0) return null;
   const own = rows.some((row) => row.own !== 0);
   const waits = rows.some((row) => (row.waited_ns ?? 0) > 0);
@@ -41,47 +40,25 @@ export function HotFunctions({ rows, unit, text }: { rows: HotFunction[]; unit: 
         </>
       }
     >
-      <table class="plain" aria-label="Functions">
-        <thead>
-          <tr>
-            <th scope="col">Function</th>
-            {own && <Head text={text("own")}>Self</Head>}
-            {own && <Head text={text("own_share")}>Self %</Head>}
-            <Head text={text("with_callees")}>Total</Head>
-            <Head text={text("with_callees_share")}>Total %</Head>
-            {waits && <Head text={text("waited_ns")}>Waiting</Head>}
-            <th scope="col" class="hot-place">
-              Where
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, ROWS).map((row) => (
-            <tr key={`${row.name} ${row.place}`}>
-              <td class="name">
-                <bdi>{row.name}</bdi>
-              </td>
-              {own && <td class="num">{row.own === 0 ? "–" : amount(row.own, unit)}</td>}
-              {own && (
-                <td class="num">
-                  <Share share={row.own_share} />
-                </td>
-              )}
-              <td class="num">{amount(row.with_callees, unit)}</td>
-              <td class="num">{percent(row.with_callees_share)}</td>
-              {waits && <td class="num">{row.waited_ns ? time(row.waited_ns) : "–"}</td>}
-              <td class="hot-place quiet">
-                <Placed place={row.place} />
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        label="Functions"
+        of={of}
+        rows={rows.slice(0, MAX_ROWS)}
+        columns={[
+          { label: "Function", as: "name", cell: (row) => <bdi>{row.name}</bdi> },
+          own && { field: "own", cell: (row) => (row.own === 0 ? "–" : amount(row.own, unit)) },
+          own && { field: "own_share", cell: (row) => <Share share={row.own_share} /> },
+          { field: "with_callees", cell: (row) => amount(row.with_callees, unit) },
+          "with_callees_share",
+          waits && { field: "waited_ns", cell: (row) => (row.waited_ns ? time(row.waited_ns) : "–") },
+          { label: "Where", as: "place", cell: (row) => <Placed place={row.place} /> },
+        ]}
+      />
     </Card>
   );
 }
 
-function HotLines({ rows, unit, text }: { rows: HotLine[]; unit: Unit; text: Text }) {
+function HotLines({ rows, unit, of }: { rows: HotLine[]; unit: Unit; of: Definitions }) {
   if (rows.length === 0) return null;
   return (
     <Card
@@ -93,34 +70,17 @@ function HotLines({ rows, unit, text }: { rows: HotLine[]; unit: Unit; text: Tex
         </a>
       }
     >
-      <table class="plain" aria-label="Lines">
-        <thead>
-          <tr>
-            <th scope="col">Line</th>
-            <Head text={text("on_line")}>Self</Head>
-            <Head text={text("on_line_share")}>Of all lines</Head>
-            <th scope="col" class="hot-place">
-              Function
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.slice(0, ROWS).map((row) => (
-            <tr key={`${row.place} ${row.function}`}>
-              <td class="name">
-                <Placed place={row.place} />
-              </td>
-              <td class="num">{amount(row.on_line, unit)}</td>
-              <td class="num">
-                <Share share={row.on_line_share} />
-              </td>
-              <td class="hot-place quiet">
-                <bdi>{row.function}</bdi>
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        label="Lines"
+        of={of}
+        rows={rows.slice(0, MAX_ROWS)}
+        columns={[
+          { label: "Line", as: "name", cell: (row) => <Placed place={row.place} /> },
+          { field: "on_line", cell: (row) => amount(row.on_line, unit) },
+          { field: "on_line_share", cell: (row) => <Share share={row.on_line_share} /> },
+          { label: "Function", as: "place", cell: (row) => <bdi>{row.function}</bdi> },
+        ]}
+      />
     </Card>
   );
 }
@@ -132,14 +92,6 @@ function Placed({ place }: { place: string }) {
   return <SourceLink file={file} line={Number(line)} />;
 }
 
-function Head({ text, children }: { text: string | undefined; children: string }) {
-  return (
-    <th scope="col" class="num">
-      <Defined text={text}>{children}</Defined>
-    </th>
-  );
-}
-
 /** The overview of a file without a timeline. */
 export function ProfileOverview({ info }: { info: InfoOfProfile }) {
   const summary = useAsk<SummaryOfProfile | SummaryOfHeap>("summary");
@@ -148,13 +100,12 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
   const held = info.profile;
   const about = [
     info.info.format,
-    `${count(held.named_functions)} functions`,
-    held.parts.length > 1 ? `${count(held.parts.length)} threads` : "",
+    many(held.named_functions, "function"),
+    held.parts.length > 1 ? many(held.parts.length, "thread") : "",
   ];
   return (
     <Await of={summary}>
       {(data) => {
-        const text = (field: string) => definition(data.definitions, field);
         if ("heap_lines" in data)
           return (
             <HeapOverview
@@ -173,8 +124,8 @@ export function ProfileOverview({ info }: { info: InfoOfProfile }) {
               <p class="quiet">{about.filter(Boolean).join(" · ")}</p>
             </section>
             {found && <Await of={findings}>{(of) => <Findings of={of} definitions={of.definitions} />}</Await>}
-            <HotFunctions rows={data.hot_functions} unit={data.unit} text={text} />
-            <HotLines rows={data.hot_lines} unit={data.unit} text={text} />
+            <HotFunctions rows={data.hot_functions} unit={data.unit} of={data.definitions} />
+            <HotLines rows={data.hot_lines} unit={data.unit} of={data.definitions} />
           </div>
         );
       }}

@@ -1,14 +1,14 @@
 // The overview, in the order of the terminal: why it takes as long as it does, what to change, where the time goes, what
 // takes most of it. Each part is asked for by itself, so that it shows as soon as it is there.
 
-import { definition } from "../../parts/figure.tsx";
+import { definition } from "../../parts/metric.tsx";
 import { Await, Trouble } from "../../parts/states.tsx";
 import { param } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { TimeAccount } from "./account.tsx";
 import { Findings } from "./finding-list.tsx";
 import { HotFunctions, ProfileOverview } from "./hot.tsx";
-import { Figures } from "./metrics.tsx";
+import { Metrics } from "./metrics.tsx";
 import { More } from "./more.tsx";
 import { RunInfo } from "./run-info.tsx";
 import { NoSteps, Steps } from "./steps/index.tsx";
@@ -52,7 +52,13 @@ function TraceOverview({ info }: { info: InfoAnswer }) {
   if (all.data?.steps.length === 0)
     return (
       <>
-        <Verdict account={account.data} findings={undefined} info={info.info} steps={all.data} />
+        <Verdict
+          account={account.data}
+          findings={undefined}
+          info={info.info}
+          phases={summary.data?.phases_text}
+          steps={all.data}
+        />
         <NoSteps />
         {recording}
       </>
@@ -63,6 +69,7 @@ function TraceOverview({ info }: { info: InfoAnswer }) {
       account={account.data}
       findings={findings.data}
       info={info.info}
+      phases={summary.data?.phases_text}
       steps={all.data}
       uncovered={summary.data?.uncovered}
     />
@@ -83,11 +90,7 @@ function TraceOverview({ info }: { info: InfoAnswer }) {
         {(findings.data?.findings.length ?? 0) > 0 && (
           <Await of={findings}>{(data) => <Findings of={data} definitions={data.definitions} />}</Await>
         )}
-        <HotFunctions
-          rows={hot}
-          unit={summary.data.unit}
-          text={(field) => definition(summary.data?.definitions, field)}
-        />
+        <HotFunctions rows={hot} unit={summary.data.unit} of={summary.data.definitions} />
         <Top of={summary.data} device={hasDevice} synthetic={synthetic} />
         {!synthetic && <Await of={all}>{(data) => <Steps of={data} definitions={data.definitions} />}</Await>}
         {recording}
@@ -104,7 +107,7 @@ function TraceOverview({ info }: { info: InfoAnswer }) {
       </div>
       <Await of={summary}>{(data) => <Top of={data} device={hasDevice} synthetic={synthetic} />}</Await>
       {gpu.problem && <Trouble problem={gpu.problem} />}
-      <Figures steps={step === undefined ? all : some} gpu={gpu} roofline={roofline} />
+      <Metrics steps={step === undefined ? all : some} gpu={gpu} roofline={roofline} />
       {recording}
       <More device={hasDevice} />
     </>

@@ -1,15 +1,14 @@
 // The numbers of the run in one row, each with its definition.
 
-import type { Definition } from "../../data/types.ts";
-import { definition, Figure } from "../../parts/figure.tsx";
-import { atLeast, percent, time } from "../../parts/format.ts";
+import { atLeast, many, percent, time } from "../../parts/format.ts";
+import { type Definitions, definition, Metric } from "../../parts/metric.tsx";
 import { type GpuAnswer, type GpuRow, PARTS, type Roofline, type StepsAnswer } from "./types.ts";
 
 interface Loaded<T> {
   data: T | undefined;
 }
 
-export function Figures(props: {
+export function Metrics(props: {
   steps: Loaded<StepsAnswer>;
   gpu: Loaded<GpuAnswer>;
   roofline: Loaded<Roofline>;
@@ -18,24 +17,26 @@ export function Figures(props: {
   const devices = gpu.data?.gpu ?? [];
   return (
     <div class="tiles" aria-busy={!steps.data || !gpu.data}>
-      {steps.data && <StepTime of={steps.data} definitions={steps.data.definitions} />}
+      {steps.data && <StepTime of={steps.data} />}
       {gpu.data && devices.length === 0 && steps.data && <HostParts of={steps.data} />}
       {gpu.data &&
         devices.length > 0 &&
-        SHARES.map(({ field, label, note, unknown }) => (
-          <ShareFigure
+        SHARES.map(({ field, note, unknown }) => (
+          <ShareMetric
             key={field}
-            label={label}
-            text={definition(gpu.data?.definitions, field)}
+            of={gpu.data?.definitions}
+            field={field}
             values={devices.map((d) => d[field])}
             atLeast={devices.some((d) => (unknown?.(d) ?? 0) > 0)}
-            note={devices.length === 1 ? note?.(devices[0] as GpuRow) : `across ${devices.length} devices`}
+            note={
+              devices.length === 1 ? note?.(devices[0] as GpuRow) : `across ${many(devices.length, "device")}`
+            }
           />
         ))}
       {roofline.data && devices.length > 0 && (
-        <ShareFigure
-          label="MFU"
-          text={definition(roofline.data.definitions, "mean_mfu")}
+        <ShareMetric
+          of={roofline.data.definitions}
+          field="mean_mfu"
           values={[roofline.data.mean_mfu]}
           atLeast={roofline.data.lower_bound}
           note={peak(roofline.data)}
@@ -47,17 +48,15 @@ export function Figures(props: {
 
 const SHARES: {
   field: "utilization" | "sm_efficiency" | "occupancy" | "tensor_core_share";
-  label: string;
   note?: (row: GpuRow) => string;
-  /** The share of time of which nobody knows. */
+  /** The share of time that is unknown. */
   unknown?: (row: GpuRow) => number;
 }[] = [
-  { field: "utilization", label: "GPU utilization", note: (row) => `over ${time(row.window_ns)}` },
-  { field: "sm_efficiency", label: "SM efficiency" },
-  { field: "occupancy", label: "Occupancy" },
+  { field: "utilization", note: (row) => `over ${time(row.window_ns)}` },
+  { field: "sm_efficiency" },
+  { field: "occupancy" },
   {
     field: "tensor_core_share",
-    label: "Tensor cores",
     note: (row) => {
       const unknown = row.tensor_core_unknown_share ?? 0;
       const parts = unknown > 0 ? [`${percent(unknown)} unknown`] : [];
@@ -68,17 +67,17 @@ const SHARES: {
   },
 ];
 
-function StepTime({ of, definitions }: { of: StepsAnswer; definitions: Definition[] | undefined }) {
+function StepTime({ of }: { of: StepsAnswer }) {
   if (!of.average) return null;
   const whole = of.steps.filter((s) => !s.partial);
   const walls = (whole.length > 0 ? whole : of.steps).map((s) => s.wall_ns);
   const several = walls.length > 1;
   const range = `${time(Math.min(...walls))} to ${time(Math.max(...walls))}`;
   return (
-    <Figure
+    <Metric
       label={of.synthetic ? "Trace" : several ? "Mean step" : "Step"}
       value={time(of.average.wall_ns)}
-      text={definition(definitions, "wall_ns")}
+      text={definition(of.definitions, "wall_ns")}
       note={several ? range : of.synthetic ? "no steps recorded" : ""}
     />
   );
@@ -88,12 +87,12 @@ function StepTime({ of, definitions }: { of: StepsAnswer; definitions: Definitio
 function HostParts({ of }: { of: StepsAnswer }) {
   const { average } = of;
   if (!average) return null;
-  return PARTS.filter(({ field }) => average[field] > 0).map(({ field, label }) => (
-    <Figure
+  return PARTS.filter(({ field }) => average[field] > 0).map(({ field }) => (
+    <Metric
       key={field}
-      label={label}
+      of={of.definitions}
+      field={field}
       value={time(average[field])}
-      text={definition(of.definitions, field)}
       share={average[field] / average.wall_ns}
       note={`${percent(average[field] / average.wall_ns)} of ${of.synthetic ? "the trace" : "the step"}`}
     />
@@ -101,16 +100,16 @@ function HostParts({ of }: { of: StepsAnswer }) {
 }
 
 /** A share of one device, or from the lowest to the highest of several. */
-function ShareFigure(props: {
-  label: string;
-  text: string | undefined;
+function ShareMetric(props: {
+  of: Definitions;
+  field: string;
   values: (number | null)[];
   atLeast?: boolean;
   note: string | undefined;
 }) {
   const known = props.values.filter((v) => v !== null);
   if (known.length === 0)
-    return <Figure label={props.label} value="–" text={props.text} note={props.note || "not recorded"} />;
+    return <Metric of={props.of} field={props.field} value="–" note={props.note || "not recorded"} />;
   const low = Math.min(...known);
   const high = Math.max(...known);
   const value = props.atLeast
@@ -118,7 +117,7 @@ function ShareFigure(props: {
     : percent(low) === percent(high)
       ? percent(low)
       : `${percent(low).replace("%", "")}–${percent(high)}`;
-  return <Figure label={props.label} value={value} text={props.text} note={props.note} share={low} />;
+  return <Metric of={props.of} field={props.field} value={value} note={props.note} share={low} />;
 }
 
 function peak(of: Roofline): string {

@@ -1,9 +1,9 @@
 // The file itself: where it came from, what was recorded, what was repaired or lost on the way in.
 
-import type { ComponentChildren } from "preact";
-import { Defined } from "../../parts/figure.tsx";
-import { bytes, count, time } from "../../parts/format.ts";
+import { Fact } from "../../parts/facts.tsx";
+import { bytes, count, many, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { Defined } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
 import type { Info, Note } from "./types.ts";
 
@@ -66,8 +66,8 @@ export function RunInfo({ info, text }: { info: Info; text: (field: string) => s
           {time(info.extent_ns)}
           <span class="quiet">
             {" "}
-            {many(info.processes, "process", "processes")}, {many(info.threads, "thread", "threads")},{" "}
-            {many(info.streams, "stream", "streams")}
+            {many(info.processes, "process", "processes")}, {many(info.threads, "thread")},{" "}
+            {many(info.streams, "stream")}
           </span>
         </Fact>
         <Fact name="Events" text={text("closes")}>
@@ -101,21 +101,6 @@ function sameDevices(devices: Info["devices"]): { name: string; about: string; i
     else groups.set(`${d.name} ${about}`, { name: d.name, about, indices: String(d.index) });
   }
   return [...groups.values()];
-}
-
-function Fact(props: { name: string; text?: string | undefined; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>
-        <Defined text={props.text}>{props.name}</Defined>
-      </dt>
-      <dd>{props.children}</dd>
-    </div>
-  );
-}
-
-function many(n: number, one: string, several: string): string {
-  return `${count(n)} ${n === 1 ? one : several}`;
 }
 
 /** `cuda_runtime_version 13000` as `CUDA runtime 13000`. */

@@ -2,7 +2,6 @@
 
 export type { StepRow, StepsAnswer } from "../../data/account.ts";
 export type {
-  Figure as Amount,
   Finding,
   FindingsAnswer,
   GpuAnswer,
@@ -12,9 +11,10 @@ export type {
   HotLine,
   InfoAnswer,
   InfoOfProfile,
+  Metric as Amount,
   NoteInfo as Note,
-  Report as Info,
   RooflineAnswer as Roofline,
+  RunInfo as Info,
   Severity,
   SummaryAnswer as Summary,
   SummaryOfHeap,
@@ -24,14 +24,14 @@ export type {
 
 /** The parts of a step; they add up to its wall time. */
 export const PARTS = [
-  { field: "kernel_ns", label: "Kernel", category: 5 },
-  { field: "memcpy_ns", label: "Memcpy", category: 10 },
-  { field: "memset_ns", label: "Memset", category: 11 },
-  { field: "communication_ns", label: "Communication", category: 9 },
-  { field: "runtime_ns", label: "Runtime", category: 3 },
-  { field: "data_loading_ns", label: "Data loading", category: 14 },
-  { field: "host_ns", label: "Host", category: 0 },
-  { field: "other_ns", label: "Other", category: 15 },
+  { field: "kernel_ns", category: 5 },
+  { field: "memcpy_ns", category: 10 },
+  { field: "memset_ns", category: 11 },
+  { field: "communication_ns", category: 9 },
+  { field: "runtime_ns", category: 3 },
+  { field: "data_loading_ns", category: 14 },
+  { field: "host_ns", category: 0 },
+  { field: "other_ns", category: 15 },
 ] as const;
 
 export type PartField = (typeof PARTS)[number]["field"];

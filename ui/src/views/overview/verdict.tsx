@@ -1,12 +1,11 @@
-// The first thing a reader wants to know: what the run is bound by, and how long a step takes without the profiler.
+// The first thing a reader wants to know: what the run is bound by, how long a step takes without the profiler, and what the
+// program went through besides.
 
 import type { Account } from "../../data/account.ts";
-import { count, time } from "../../parts/format.ts";
+import { count, many, time } from "../../parts/format.ts";
 import { Icon, type IconName } from "../../parts/icons.tsx";
-import { isXla } from "../../session/framework.ts";
 import { param } from "../../session/route.ts";
 import type { FindingsAnswer, Info, Note, StepsAnswer } from "./types.ts";
-import { stepWords } from "./words.ts";
 
 const GRADES: Record<string, { word: string; icon: IconName }> = {
   good: { word: "GPU busy", icon: "check" },
@@ -23,8 +22,10 @@ export function Verdict(props: {
   steps: StepsAnswer | undefined;
   /** Why no finding answers the verdict. */
   uncovered?: string | null | undefined;
+  /** Start-up, warm-up, iterations and pauses of the program. */
+  phases?: string | null | undefined;
 }) {
-  const { account, findings, info, steps, uncovered } = props;
+  const { account, findings, info, phases, steps, uncovered } = props;
   const blind = findings?.could_not_look ?? [];
   const grade = account ? gradeOf(account) : "awaited";
   const words = GRADES[grade];
@@ -38,9 +39,8 @@ export function Verdict(props: {
         )}
       </p>
       <p class="verdict-text">{account ? sentence(account) : "Analyzing the trace…"}</p>
-      {findings && steps?.average && (
-        <p class="verdict-step">{`${stepWords(findings, steps.synthetic, isXla(info?.framework))}.`}</p>
-      )}
+      {findings && steps?.average && <p class="verdict-step">{`${findings.step_text}.`}</p>}
+      {phases && <p>{`${phases}.`}</p>}
       {uncovered && <p>{uncovered.replaceAll("`", "")}</p>}
       {blind.length > 0 && <p class="quiet">{`${blind.map((b) => b.sentence).join(". ")}.`}</p>}
       <p class="quiet">{[about(info), stepsText(steps)].filter(Boolean).join(" · ")}</p>
@@ -79,7 +79,7 @@ function stepsText(steps: StepsAnswer | undefined): string {
   if (steps.synthetic && steps.steps.length === 0) return "";
   if (steps.synthetic) return `no steps recorded, ${time(steps.average?.wall_ns ?? 0)} in total`;
   const n = steps.steps.length;
-  const all = n === 1 ? "1 step" : `${count(n)} steps`;
+  const all = steps.found && chosen === undefined ? steps.found.sentence : many(n, "step");
   return chosen === undefined ? all : `showing step ${chosen} of ${all}`;
 }
 

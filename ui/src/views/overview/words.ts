@@ -1,29 +1,28 @@
-// How long a step takes and what a fix saves, in the words of the terminal.
+// What a fix saves, in the words of the terminal.
 
-import { about, aboutRange, percent, time } from "../../parts/format.ts";
-import type { Finding, FindingsAnswer } from "./types.ts";
+import { about, percent, time } from "../../parts/format.ts";
+import type { Finding } from "./types.ts";
 
-type StepTimes = Pick<
-  FindingsAnswer,
-  "step_ns" | "unprofiled_step_ns" | "unprofiled_step_low_ns" | "unprofiled_step_high_ns"
->;
+/** A smaller share reads as 0.0%. */
+const MIN_SHARE = 0.0005;
 
-/** `39.14 ms per step here, about 25 ms (23 to 28 ms) without the profiler`. */
-export function stepWords(of: StepTimes, synthetic: boolean, unmeasured = false): string {
-  const here = `${time(of.step_ns)} ${synthetic ? "in total" : "per step"}`;
-  // The cost of recording is known for PyTorch's profiler alone.
-  if (unmeasured) return `${here} here; what the profiler adds to it is unknown`;
-  if (of.unprofiled_step_ns > 0.95 * of.step_ns) return `${here}; the profiler adds little overhead`;
-  const { unprofiled_step_low_ns: low, unprofiled_step_high_ns: high } = of;
-  const range = about(low) === about(high) ? "" : ` (${aboutRange(low, high)})`;
-  return `${here} here, about ${about(of.unprofiled_step_ns)}${range} without the profiler`;
-}
+/** What it would save of the step as it was recorded, and without the profiler; what says nothing is left out. */
+export type Saving = { here?: string; bare?: string | undefined };
 
-/** What it would save without the profiler, where that is another share. */
-export function unprofiledWords(finding: Finding): string | undefined {
+/** Where steps were timed without the profiler (`measured`), what is saved of those is all that matters; where nothing is
+ * saved of the recorded step, too. */
+export function saving(finding: Finding, measured: boolean): Saving {
   const [recorded, share] = [finding.saves_share, finding.saves_unprofiled_share];
-  if (recorded === null || share === null || Math.abs(recorded - share) <= 0.1 * recorded) return undefined;
-  return `${about(finding.saves_unprofiled_ns ?? 0)} (${percent(share)}) without the profiler`;
+  const bare =
+    share !== null && share >= MIN_SHARE
+      ? `${about(finding.saves_unprofiled_ns ?? 0)} (${percent(share)}) without the profiler`
+      : undefined;
+  if (finding.saves_ns === null) return {};
+  if (recorded !== null && (recorded < MIN_SHARE || measured) && (bare || recorded < MIN_SHARE))
+    return { bare };
+  const here = time(finding.saves_ns) + (recorded === null ? "" : ` (${percent(recorded)})`);
+  const same = recorded === null || share === null || Math.abs(recorded - share) <= 0.1 * recorded;
+  return same ? { here } : { here, bare };
 }
 
 /** The first line of a snippet that changes something. */

@@ -3,7 +3,7 @@
 /** How moments are written: in UTC, or as the reader's clock shows them. */
 export type Zone = "utc" | "local";
 
-const DAY = 1440;
+const DAY_MINUTES = 1440;
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function formatted(minute: number, zone: Zone, what: "clock" | "second" | "day" | "weekday"): string {
@@ -56,12 +56,14 @@ export function stretchOf(from: number, until: number, near: number, zone: Zone)
 
 /** `53 minutes`, `7 hours`, `3 days`. */
 export function spanOf(minutes: number): string {
-  const [size, name] = minutes < 120 ? [1, "minute"] : minutes < 2 * DAY ? [60, "hour"] : [DAY, "day"];
+  const [size, name] =
+    minutes < 120 ? [1, "minute"] : minutes < 2 * DAY_MINUTES ? [60, "hour"] : [DAY_MINUTES, "day"];
   const many = Math.round(minutes / size);
   return `${many} ${name}${many === 1 ? "" : "s"}`;
 }
 
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 28 * DAY];
+const STEPS_WITHIN_DAY = [1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720];
+const STEPS = [...STEPS_WITHIN_DAY, ...[1, 2, 7, 14, 28].map((days) => days * DAY_MINUTES)];
 
 export interface ClockTick {
   at: number;
@@ -78,12 +80,12 @@ function aheadOf(minute: number, zone: Zone): number {
 /** Round times of the clock between two minutes, at most so many. */
 export function clockTicks(from: number, until: number, most: number, zone: Zone): ClockTick[] {
   const least = (until - from) / Math.max(1, most);
-  const step = STEPS.find((one) => one >= least) ?? Math.ceil(least / DAY) * DAY;
+  const step = STEPS.find((one) => one >= least) ?? Math.ceil(least / DAY_MINUTES) * DAY_MINUTES;
   const ahead = aheadOf(from, zone);
   const ticks: ClockTick[] = [];
   for (let local = Math.ceil((from + ahead) / step) * step; local <= until + ahead; local += step) {
     const at = local - ahead;
-    const day = local % DAY === 0;
+    const day = local % DAY_MINUTES === 0;
     ticks.push({ at, day, label: day ? dayOf(at, zone) : clockOf(at, zone) });
   }
   return ticks;

@@ -2,8 +2,8 @@
 
 import type { Exemplar, ServiceDashboard } from "../../data/production-types.ts";
 import { rowsOf } from "../../data/rows.ts";
-import { Bar } from "../../parts/figure.tsx";
 import { digits, percent, time } from "../../parts/format.ts";
+import { Bar } from "../../parts/metric.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { secondOf, shortMoment, type Zone } from "./clock.ts";

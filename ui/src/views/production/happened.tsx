@@ -8,7 +8,7 @@ import { Card } from "../../parts/states.tsx";
 import type { Zone } from "./clock.ts";
 import { MomentLink } from "./zoom.tsx";
 
-const MOST = 50;
+const MAX_HAPPENINGS = 50;
 
 export function Happened({ of, zone }: { of: ServiceDashboard; zone: Zone }) {
   const all = [...of.happened].reverse();
@@ -17,7 +17,7 @@ export function Happened({ of, zone }: { of: ServiceDashboard; zone: Zone }) {
       {all.length > 0 && (
         <Card title="Changes and alerts" note={`${count(all.length)}, newest first`}>
           <ul class="sv-happened">
-            {all.slice(0, MOST).map((one, at) => (
+            {all.slice(0, MAX_HAPPENINGS).map((one, at) => (
               <li key={at} class={`sv-${one.kind}`}>
                 <Icon name={one.kind === "better" ? "check" : "warn"} size={14} />
                 <MomentLink {...{ minute: one.minute, of, zone }} />

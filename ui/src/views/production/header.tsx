@@ -2,7 +2,7 @@
 
 import type { ServiceDashboard } from "../../data/production-types.ts";
 import { Choice } from "../../parts/choice.tsx";
-import { count } from "../../parts/format.ts";
+import { count, many } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { tipOn } from "../../parts/tip.tsx";
 import { param, pushParams, setParams } from "../../session/route.ts";
@@ -52,7 +52,7 @@ export function Header(props: { of: ServiceDashboard; period: Period; zone: Zone
             value={chosen ?? ""}
             onChange={(event) => pushParams({ route: event.currentTarget.value || undefined })}
           >
-            <option value="">{`All ${count(names.length)} routes`}</option>
+            <option value="">{names.length === 1 ? "1 route" : `All ${count(names.length)} routes`}</option>
             {all.map((name) => (
               <option key={name} value={name}>
                 {name}
@@ -86,7 +86,7 @@ function ZoneButton({ of, zone }: { of: ServiceDashboard; zone: Zone }) {
 function Live(props: { of: ServiceDashboard; period: Period; zone: Zone; connection: Connection }) {
   const { of, period, zone, connection } = props;
   const newest = of.newest_ns === null ? "" : `Newest data from ${secondOf(of.newest_ns, zone)}.`;
-  const processes = `${count(of.processes)} process${of.processes === 1 ? "" : "es"}`;
+  const processes = many(of.processes, "process", "processes");
   const [look, word, text] =
     connection.state === "lost"
       ? [

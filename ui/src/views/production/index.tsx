@@ -81,7 +81,7 @@ function Shown(props: { of: ServiceDashboard; period: Period; zone: Zone }) {
         <Nothing of={of} period={props.period} />
       )}
       {of.routes.length > 0 && <Routes of={of} />}
-      {/* The machine may have been watched while nobody asked for anything. */}
+      {/* The machine may have been watched while there were no requests. */}
       {(any || of.counters.length > 0) && <Board of={of} zone={zone} />}
       {any && (
         <>

@@ -11,8 +11,8 @@ import { momentOf, secondOf, type Zone } from "./clock.ts";
 import { keyOf } from "./merge.ts";
 import { outside, placed } from "./spans.ts";
 
-/** A request may have thousands; nobody reads them. */
-const MOST = 200;
+/** A request may have thousands: too many to read. */
+const MAX_REGIONS = 200;
 
 export function Request({ of, open, zone }: { of: ServiceDashboard; open: string; zone: Zone }) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -132,7 +132,7 @@ function Bars({ of, one }: { of: ServiceDashboard; one: Exemplar }) {
             </tr>
           </thead>
           <tbody>
-            {rows.slice(0, MOST).map((row, at) => {
+            {rows.slice(0, MAX_REGIONS).map((row, at) => {
               const usual = known.get(row.name)?.p50_ns;
               return (
                 <tr key={at}>
@@ -163,7 +163,7 @@ function Bars({ of, one }: { of: ServiceDashboard; one: Exemplar }) {
           </tbody>
         </table>
       </div>
-      {rows.length > MOST && <p class="quiet">and {count(rows.length - MOST)} more regions</p>}
+      {rows.length > MAX_REGIONS && <p class="quiet">and {count(rows.length - MAX_REGIONS)} more regions</p>}
     </>
   );
 }

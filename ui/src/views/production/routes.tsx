@@ -1,9 +1,10 @@
 // The routes: which is slow, which fails, what grew in it. A click shows that route alone.
 
+import type { ComponentChildren } from "preact";
 import type { RouteRow, ServiceDashboard } from "../../data/production-types.ts";
 import { rowsOf } from "../../data/rows.ts";
-import { definition, Share } from "../../parts/figure.tsx";
 import { about, count, percent, time } from "../../parts/format.ts";
+import { definition, labelOf, Share } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { param, pushParams, setParams } from "../../session/route.ts";
@@ -38,14 +39,21 @@ export function Routes({ of }: { of: ServiceDashboard }) {
   const rows = sorted(of.routes, sort);
   const most = Math.max(0, ...rows.map((row) => row.time_share));
   const chosen = rows.findIndex((row) => row.route === of.route);
+  const number = (field: string, cell: (row: RouteRow) => ComponentChildren): Column<RouteRow> => ({
+    field,
+    label: labelOf(of.definitions, field),
+    text: definition(of.definitions, field),
+    cell,
+  });
+  // All percentiles share one definition.
+  const percentile = (field: "p50_ns" | "p95_ns"): Column<RouteRow> => ({
+    ...number("p95_ns", (row) => time(row.now[field])),
+    field,
+    label: field.slice(0, 3),
+  });
   const columns: Column<RouteRow>[] = [
     { field: "route", label: "Route", align: "left", cell: (row) => <bdi title={row.route}>{row.route}</bdi> },
-    {
-      field: "p95_ns",
-      label: "p95",
-      text: definition(of.definitions, "p95_ns"),
-      cell: (row) => time(row.now.p95_ns),
-    },
+    percentile("p95_ns"),
     {
       field: "change",
       label: "Change",
@@ -75,21 +83,11 @@ export function Routes({ of }: { of: ServiceDashboard }) {
           ""
         ),
     },
-    {
-      field: "per_second",
-      label: "Per s",
-      text: definition(of.definitions, "per_second"),
-      cell: (row) => rate(row.now.per_second),
-    },
-    {
-      field: "error_rate",
-      label: "Errors",
-      text: definition(of.definitions, "error_rate"),
-      cell: (row) => (
-        <span class={row.now.error_rate >= 0.01 ? "tone-bad" : undefined}>{percent(row.now.error_rate)}</span>
-      ),
-    },
-    { field: "p50_ns", label: "p50", cell: (row) => time(row.now.p50_ns) },
+    number("per_second", ({ now }) => rate(now.per_second)),
+    number("error_rate", ({ now }) => (
+      <span class={now.error_rate >= 0.01 ? "tone-bad" : undefined}>{percent(now.error_rate)}</span>
+    )),
+    percentile("p50_ns"),
     {
       field: "time_share",
       label: "Time",

@@ -2,11 +2,12 @@
 
 import type { ServiceDashboard, TargetRow } from "../../data/production-types.ts";
 import { rowsOf } from "../../data/rows.ts";
-import { definition } from "../../parts/figure.tsx";
-import { count, percent } from "../../parts/format.ts";
+import { FAST_BURN_TIMES, SLOW_BURN_TIMES } from "../../data/wire.ts";
+import { count, many, percent } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { definition, labelOf } from "../../parts/metric.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 
 export function Targets({ of }: { of: ServiceDashboard }) {
   const { targets } = of;
@@ -45,26 +46,20 @@ function columns(of: ServiceDashboard): Column<TargetRow>[] {
         </span>
       ),
     },
-    {
-      field: "missed",
-      label: "Missed",
-      text: definition(of.definitions, "missed"),
+    defined(of.definitions, "missed", {
       cell: (row) => (
-        <span title={`${count(row.missed)} of ${count(row.requests)} requests; ${percent(row.allowed)} may`}>
+        <span
+          title={`${count(row.missed)} of ${many(row.requests, "request")}; ${percent(row.allowed)} allowed`}
+        >
           {percent(row.missed / Math.max(1, row.requests))}
         </span>
       ),
-    },
-    {
-      field: "budget_left",
-      label: "Budget left",
-      text: definition(of.definitions, "budget_left"),
-      cell: (row) => <Budget left={row.budget_left} />,
-    },
+    }),
+    defined(of.definitions, "budget_left", { cell: (row) => <Budget left={row.budget_left} /> }),
     ...windows.map(
       (minutes, at): Column<TargetRow> => ({
         field: `burn-${minutes}`,
-        label: `${at === 0 ? "Burn " : ""}${minutes < 60 ? `${minutes} m` : `${minutes / 60} h`}`,
+        label: `${at === 0 ? `${labelOf(of.definitions, "rate")} ` : ""}${minutes < 60 ? `${minutes} m` : `${minutes / 60} h`}`,
         text: definition(of.definitions, "rate"),
         cell: (row) => <Rate value={row.burn[at]?.rate ?? null} />,
       }),
@@ -102,6 +97,6 @@ function Budget({ left }: { left: number | null }) {
 
 function Rate({ value }: { value: number | null }) {
   if (value === null) return <span class="quiet">–</span>;
-  const look = value > 14.4 ? "tone-bad" : value > 6 ? "sv-warn" : undefined;
+  const look = value > FAST_BURN_TIMES ? "tone-bad" : value > SLOW_BURN_TIMES ? "sv-warn" : undefined;
   return <span class={look}>{value.toFixed(1)}</span>;
 }

@@ -1,8 +1,8 @@
 // The five numbers of the period, each with its change and its course.
 
 import type { ServiceDashboard } from "../../data/production-types.ts";
-import { Defined, definition } from "../../parts/figure.tsx";
 import { percent, time } from "../../parts/format.ts";
+import { Defined, definition, labelOf } from "../../parts/metric.tsx";
 import { perSecond } from "./board/frame.ts";
 import { spanOf } from "./clock.ts";
 import { Spark } from "./spark.tsx";
@@ -26,7 +26,7 @@ export function Tiles({ of }: { of: ServiceDashboard }) {
   return (
     <div class="sv-tiles" title={before ? `compared with the ${span} before` : undefined}>
       <Tile
-        label="Requests per s"
+        label={labelOf(of.definitions, "per_second")}
         value={rate(total.per_second)}
         change={changeOf(before?.per_second, total.per_second)}
         values={requests}
@@ -35,7 +35,7 @@ export function Tiles({ of }: { of: ServiceDashboard }) {
         note={was(before ? rate(before.per_second) : undefined)}
       />
       <Tile
-        label="Error rate"
+        label={labelOf(of.definitions, "error_rate")}
         value={percent(total.error_rate)}
         change={changeOf(before?.error_rate, total.error_rate)}
         tone={
@@ -68,7 +68,7 @@ function Tile(props: {
 }) {
   return (
     <div class="sv-tile">
-      <div class="figure-label">
+      <div class="metric-label">
         <Defined text={props.text}>{props.label}</Defined>
       </div>
       <div class="sv-tile-value">

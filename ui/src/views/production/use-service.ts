@@ -65,7 +65,7 @@ function listen(refresher: Refresher, say: (connection: Connection) => void): ()
   let wasLost = false;
   events?.addEventListener("open", () => {
     say({ state: "open" });
-    // What was written meanwhile was announced to nobody.
+    // What was written meanwhile was not announced.
     if (wasLost) refresher.changed();
     wasLost = false;
   });

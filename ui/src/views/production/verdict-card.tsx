@@ -14,8 +14,8 @@ const ICONS = { bad: "warn", warn: "warn", good: "check", none: "info" } as cons
   string
 >;
 /** More would hide the first. */
-const MOST_ALSO = 3;
-const MOST_MOVERS = 2;
+const MAX_OTHER_VERDICTS = 3;
+const MAX_MOVERS = 2;
 
 /** The sentence of the server, with times as the reader's clock shows them. */
 export function sentenceOf({ pieces }: Matter, zone: Zone): string {
@@ -47,12 +47,14 @@ export function VerdictCard(props: { of: ServiceDashboard; zone: Zone; onOpen: (
       {verdict.tone !== "good" && <Facts of={of} zone={zone} />}
       {also.length > 0 && (
         <ul class="sv-also">
-          {also.slice(0, MOST_ALSO).map((one) => (
+          {also.slice(0, MAX_OTHER_VERDICTS).map((one) => (
             <li key={one.sentence}>
               <b class={one.tone}>{one.word}</b> {sentenceOf(one, zone)}
             </li>
           ))}
-          {also.length > MOST_ALSO && <li class="quiet">and {also.length - MOST_ALSO} more</li>}
+          {also.length > MAX_OTHER_VERDICTS && (
+            <li class="quiet">and {also.length - MAX_OTHER_VERDICTS} more</li>
+          )}
         </ul>
       )}
       {of.notes.length > 0 && (
@@ -93,7 +95,7 @@ function Facts({ of, zone }: { of: ServiceDashboard; zone: Zone }) {
           <span class="quiet">{`${about(grew.before_ns)} → ${about(grew.after_ns)}`}</span>
         </Fact>
       )}
-      {movers?.slice(0, MOST_MOVERS).map(({ name, device, unit, before, after }) => (
+      {movers?.slice(0, MAX_MOVERS).map(({ name, device, unit, before, after }) => (
         <Fact key={`${name} ${device}`} name="Moved with it">
           {[name, device].filter(Boolean).join(", ")}{" "}
           <span class="quiet">{`${counterText(before, unit)} → ${counterText(after, unit)}`}</span>

@@ -3,20 +3,20 @@
 import type { RefObject } from "preact";
 import { rowsOf } from "../../data/rows.ts";
 import type { Definition } from "../../data/types.ts";
-import { defined } from "../../parts/defined-column.ts";
-import { Bar, definition } from "../../parts/figure.tsx";
+import type { RooflineAnswer, RooflineRow } from "../../data/wire.ts";
+import { Facts, factOf } from "../../parts/facts.tsx";
 import { exactly } from "../../parts/filter.tsx";
 import { bytes, count, digits, flops, percent, time } from "../../parts/format.ts";
 import { word } from "../../parts/key-names.ts";
 import { Name } from "../../parts/links.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { Bar } from "../../parts/metric.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { href } from "../../session/route.ts";
 import { Mark } from "./mark.tsx";
 import { hasPlace } from "./roofs.ts";
-import type { CostRow, Roofline } from "./types.ts";
 
 interface Props {
-  answer: Roofline;
+  answer: RooflineAnswer;
   within: RefObject<HTMLDivElement | null>;
   open: number | undefined;
   onOpen: (index: number) => void;
@@ -30,7 +30,7 @@ function rowAt(event: Event): number | undefined {
 
 export function Costs({ answer, within, open, onOpen, onPoint }: Props) {
   const definitions = answer.definitions;
-  const columns: Column<CostRow>[] = [
+  const columns: Column<RooflineRow>[] = [
     {
       field: "name",
       label: "Operator",
@@ -82,46 +82,32 @@ export function Costs({ answer, within, open, onOpen, onPoint }: Props) {
   );
 }
 
-function Cost({ row, definitions }: { row: CostRow; definitions: Definition[] | undefined }) {
+function Cost({ row, definitions }: { row: RooflineRow; definitions: Definition[] | undefined }) {
   const share = (value: number | null) => (value === null ? "–" : percent(value));
   const rate = (value: number | null) => (value === null ? "–" : digits(value));
-  const facts: [field: string, label: string, value: string][] = [
-    ["bound", "Bound", row.bound ? `${word(row.bound)}-bound` : "unknown"],
-    ["precision", "Arithmetic", row.precision ?? "unknown"],
-    ["dtype", "Dtype", row.dtype ?? "unknown"],
-    ["calls", "Calls", `${count(row.calls)} with ${count(row.kernels)} kernels, copies and memsets`],
-    ["flops", "FLOPs", flops(row.flops)],
-    ["bytes", "Bytes", bytes(row.bytes)],
-    ["intensity", "FLOP/byte", rate(row.intensity)],
-    ["tflops", "Rate", `${rate(row.tflops)} TFLOP/s, ${share(row.of_compute_peak)} of the peak`],
-    ["gbs", "Bandwidth", `${rate(row.gbs)} GB/s, ${share(row.of_bandwidth)} of the peak`],
-    [
-      "ideal_ns",
-      "Ideal",
-      row.ideal_ns === null ? "–" : `${time(row.ideal_ns)} instead of ${time(row.device_ns)}`,
-    ],
-  ];
+  const fact = (field: string, value: string) => factOf(definitions, field, value);
   return (
     <div>
-      <dl class="detail-facts">
-        {facts.map(([field, label, value]) => [
-          <dt key={field} title={definition(definitions, field)}>
-            {label}
-          </dt>,
-          <dd key={`${field}-value`}>{value}</dd>,
-        ])}
-        {row.input_shapes && [
-          <dt key="shapes">Shapes</dt>,
-          <dd key="shapes-value">
-            <bdi class="mono">{row.input_shapes}</bdi>
-          </dd>,
+      <Facts
+        of={[
+          fact("bound", row.bound ? `${word(row.bound)}-bound` : "unknown"),
+          fact("precision", row.precision ?? "unknown"),
+          fact("dtype", row.dtype ?? "unknown"),
+          fact("calls", `${count(row.calls)} with ${count(row.kernels)} kernels, copies and memsets`),
+          fact("flops", flops(row.flops)),
+          fact("bytes", bytes(row.bytes)),
+          fact("intensity", rate(row.intensity)),
+          fact("tflops", `${rate(row.tflops)}, ${share(row.of_compute_peak)} of the peak`),
+          fact("gbs", `${rate(row.gbs)}, ${share(row.of_bandwidth)} of the peak`),
+          fact(
+            "ideal_ns",
+            row.ideal_ns === null ? "–" : `${time(row.ideal_ns)} instead of ${time(row.device_ns)}`,
+          ),
+          row.input_shapes !== null && ["Shapes", <bdi class="mono">{row.input_shapes}</bdi>],
+          row.note !== null && ["Note", row.note],
+          !hasPlace(row) && ["Plot", "Not plotted: it only moves data and does no arithmetic."],
         ]}
-        {row.note && [<dt key="note">Note</dt>, <dd key="note-value">{row.note}</dd>]}
-        {!hasPlace(row) && [
-          <dt key="place">Plot</dt>,
-          <dd key="place-value">Not plotted: it only moves data and does no arithmetic.</dd>,
-        ]}
-      </dl>
+      />
       <a class="timeline-link" href={href("operators", { filter: exactly(row.name), open: 0 })}>
         Open in Operators
       </a>

@@ -2,9 +2,10 @@
 
 import { useRef, useState } from "preact/hooks";
 import type { Account } from "../../data/account.ts";
-import { definition, Figure } from "../../parts/figure.tsx";
+import type { RooflineAnswer } from "../../data/wire.ts";
 import { atLeast, digits, flops, percent, time } from "../../parts/format.ts";
-import { ROW, rowTop } from "../../parts/rows.ts";
+import { definition, labelOf, Metric } from "../../parts/metric.tsx";
+import { ROW_PX, rowTop } from "../../parts/rows.ts";
 import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
 import { useOpenRow } from "../../session/open-row.ts";
@@ -13,13 +14,12 @@ import { useAsk } from "../../session/use-ask.ts";
 import { Costs } from "./costs.tsx";
 import { Plot } from "./plot.tsx";
 import { Mfu, Unmodelled } from "./tables.tsx";
-import type { Roofline } from "./types.ts";
 import "./style.css";
 
 export function RooflineTab({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
   const by = param("by") === "name" ? "name" : "shape";
-  const roofline = useAsk<Roofline>("roofline", { ...scoped(true), by, top: 0 }, onDevice);
+  const roofline = useAsk<RooflineAnswer>("roofline", { ...scoped(true), by, top: 0 }, onDevice);
   if (!onDevice) return <NoDevice what="The roofline compares operators with the peak rates of a GPU." />;
   return (
     <Await of={roofline}>
@@ -51,8 +51,9 @@ function NoCosts() {
   );
 }
 
-function Totals({ answer }: { answer: Roofline }) {
-  const text = (field: string) => definition(answer.definitions, field);
+function Totals({ answer }: { answer: RooflineAnswer }) {
+  const of = answer.definitions;
+  const text = (field: string) => definition(of, field);
   const { totals, devices, mean_mfu, coverage, lower_bound } = answer;
   const hardware = [...new Set(devices.map((d) => d.hardware?.name ?? d.name ?? "unknown device"))];
   const known = devices.some((d) => d.hardware);
@@ -65,9 +66,10 @@ function Totals({ answer }: { answer: Roofline }) {
           : `peak rates unknown for ${hardware.join(", ") || "this device"}`
       }
     >
-      <div class="figures">
-        <Figure
-          label="Mean MFU"
+      <div class="metrics">
+        <Metric
+          of={of}
+          field="mean_mfu"
           value={mean_mfu === null ? "–" : lower_bound ? atLeast(mean_mfu) : percent(mean_mfu)}
           share={mean_mfu ?? undefined}
           note={
@@ -79,23 +81,23 @@ function Totals({ answer }: { answer: Roofline }) {
           }
           text={`${text("mean_mfu")} ${text("mfu")} ${text("coverage")}`}
         />
-        <Figure
-          label="Share of roofline"
+        <Metric
+          label={labelOf(of, "of_roofline")}
           value={totals.ideal_ns === null ? "–" : percent(totals.ideal_ns / Math.max(1, totals.modelled_ns))}
           share={totals.ideal_ns === null ? undefined : totals.ideal_ns / Math.max(1, totals.modelled_ns)}
           note={totals.ideal_ns === null ? undefined : `ideal ${time(totals.ideal_ns)}`}
           text={`${text("of_roofline")} Here over all modeled operators.`}
         />
-        <Figure
-          label="Modeled device time"
+        <Metric
+          of={of}
+          field="modelled_share"
           value={totals.modelled_share === null ? "–" : percent(totals.modelled_share)}
           share={totals.modelled_share ?? undefined}
           note={`${time(totals.modelled_ns)} of ${time(totals.device_ns)}`}
-          text={text("calls")}
         />
-        <Figure
-          label="Compute rate"
-          value={`${digits(totals.flops / Math.max(1, totals.modelled_ns) / 1000)} TFLOP/s`}
+        <Metric
+          label={labelOf(of, "tflops")}
+          value={digits(totals.flops / Math.max(1, totals.modelled_ns) / 1000)}
           note={`${flops(totals.flops)} in total`}
           text={`${text("tflops")} ${text("flops")}`}
         />
@@ -105,7 +107,7 @@ function Totals({ answer }: { answer: Roofline }) {
 }
 
 /** Plot and table point at each other: what one shows, the other marks. */
-function Both({ answer, by }: { answer: Roofline; by: "name" | "shape" }) {
+function Both({ answer, by }: { answer: RooflineAnswer; by: "name" | "shape" }) {
   const [hovered, setHovered] = useState<number>();
   const [open, toggle] = useOpenRow();
   const table = useRef<HTMLDivElement>(null);
@@ -140,7 +142,7 @@ function Both({ answer, by }: { answer: Roofline; by: "name" | "shape" }) {
             // The table has it now: bring it into sight.
             requestAnimationFrame(() => {
               const scroller = table.current?.querySelector(".table-scroll");
-              if (scroller) scroller.scrollTop = rowTop(index, undefined) - 2 * ROW;
+              if (scroller) scroller.scrollTop = rowTop(index, undefined) - 2 * ROW_PX;
             });
           }}
         />

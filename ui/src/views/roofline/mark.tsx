@@ -1,6 +1,6 @@
 // The mark of an operator: its shape says what limits it, its color what it calculates in.
 
-import type { CostRow } from "./types.ts";
+import type { RooflineRow } from "../../data/wire.ts";
 
 /** The outline of a shape around 0,0 whose area is that of a circle with this radius. */
 export function outline(bound: string | null, r: number): string {
@@ -29,7 +29,7 @@ export function precisionClass(precision: string | null): string {
 }
 
 /** The mark as drawn in a table or legend. */
-export function Mark({ row }: { row: Pick<CostRow, "bound" | "precision"> }) {
+export function Mark({ row }: { row: Pick<RooflineRow, "bound" | "precision"> }) {
   return (
     <svg class="roofline-mark" width={14} height={14} viewBox="-7 -7 14 14" aria-hidden="true">
       <path class={`point ${precisionClass(row.precision)}`} d={outline(row.bound, 5)} />

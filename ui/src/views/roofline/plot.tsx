@@ -1,6 +1,7 @@
 // The plot: two logarithmic axes, the roofs of the device, a mark for each operator.
 
 import { useRef } from "preact/hooks";
+import type { Hardware, RooflineRow } from "../../data/wire.ts";
 import { ValueAxis } from "../../parts/charts/axis.tsx";
 import { logLabel, logPosition, logTicks } from "../../parts/charts/ticks.ts";
 import { digits, percent, time } from "../../parts/format.ts";
@@ -21,18 +22,17 @@ import {
   slopeLine,
   spread,
 } from "./roofs.ts";
-import type { CostRow, Hardware } from "./types.ts";
 
-const LEFT = 62;
-const BELOW = 42;
-const ABOVE = 10;
-const RIGHT = 134;
-const HEIGHT = 430;
+const LEFT_PX = 62;
+const BELOW_PX = 42;
+const ABOVE_PX = 10;
+const RIGHT_PX = 134;
+const HEIGHT_PX = 430;
 /** More marks than this hide each other. */
-const DRAWN = 2000;
+const MAX_MARKS = 2000;
 
 interface Props {
-  rows: CostRow[];
+  rows: RooflineRow[];
   hardware: Hardware | null;
   /** The row to point out. */
   marked: number | undefined;
@@ -44,14 +44,14 @@ interface Props {
 
 export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) {
   const box = useRef<HTMLDivElement>(null);
-  const width = Math.max(0, useSize(box).width - LEFT - RIGHT);
+  const width = Math.max(0, useSize(box).width - LEFT_PX - RIGHT_PX);
   const used = new Set<string>(rows.flatMap((row) => (row.precision ? [row.precision] : [])));
   const roofs = hardware ? roofsOf(hardware, used) : [];
   const gbs = hardware?.memory_gbs;
   const domain = domainOf(rows, roofs, gbs);
   const { x: xs, y: ys } = domain;
   const x = (value: number) => logPosition(value, xs[0], xs[1], width);
-  const y = (value: number) => HEIGHT - logPosition(value, ys[0], ys[1], HEIGHT);
+  const y = (value: number) => HEIGHT_PX - logPosition(value, ys[0], ys[1], HEIGHT_PX);
   const across = logTicks(ys[0], ys[1]);
   const line = (l: Line) => ({ x1: x(l[0][0]), y1: y(l[0][1]), x2: x(l[1][0]), y2: y(l[1][1]) });
   const labels = spread(
@@ -61,7 +61,7 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
   const slope = gbs && roofs[0] ? slopeLine(gbs, roofs[0].tflops, xs[0], xs[1], ys[0]) : undefined;
   const placed = rows.flatMap((row, index) => (hasPlace(row) ? [{ row, index }] : []));
   // The largest first, so that small marks stay on top and can be reached.
-  const drawn = placed.sort((a, b) => b.row.device_ns - a.row.device_ns).slice(0, DRAWN);
+  const drawn = placed.sort((a, b) => b.row.device_ns - a.row.device_ns).slice(0, MAX_MARKS);
   const shown = marked === undefined ? undefined : drawn.find((p) => p.index === marked);
   const at = (row: PlacedRow) => ({ px: x(row.intensity), py: y(row.tflops) });
   return (
@@ -71,18 +71,18 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
           class="chart-svg"
           role="img"
           aria-label={`Roofline of ${drawn.length} operators. The table of operators has the same numbers; its rows are highlighted here.`}
-          width={width + LEFT + RIGHT}
-          height={HEIGHT + BELOW + ABOVE}
-          viewBox={`${-LEFT} ${-ABOVE} ${width + LEFT + RIGHT} ${HEIGHT + BELOW + ABOVE}`}
+          width={width + LEFT_PX + RIGHT_PX}
+          height={HEIGHT_PX + BELOW_PX + ABOVE_PX}
+          viewBox={`${-LEFT_PX} ${-ABOVE_PX} ${width + LEFT_PX + RIGHT_PX} ${HEIGHT_PX + BELOW_PX + ABOVE_PX}`}
         >
           {logTicks(xs[0], xs[1]).map(({ value, major }) => (
             <g key={value}>
-              <line class={major ? "grid" : "grid faint"} x1={x(value)} x2={x(value)} y1={0} y2={HEIGHT} />
+              <line class={major ? "grid" : "grid faint"} x1={x(value)} x2={x(value)} y1={0} y2={HEIGHT_PX} />
               {major && (
                 <text
                   class="tick"
                   x={x(value)}
-                  y={HEIGHT + 15}
+                  y={HEIGHT_PX + 15}
                   text-anchor={value === xs[1] ? "end" : "middle"}
                 >
                   {logLabel(value)}
@@ -102,10 +102,10 @@ export function Plot({ rows, hardware, marked, alone, onHover, onPick }: Props) 
             left={0}
             right={width}
           />
-          <text class="axis" x={width / 2} y={HEIGHT + 35} text-anchor="middle">
+          <text class="axis" x={width / 2} y={HEIGHT_PX + 35} text-anchor="middle">
             FLOP/byte
           </text>
-          <text class="axis" transform={`translate(-48 ${HEIGHT / 2}) rotate(-90)`} text-anchor="middle">
+          <text class="axis" transform={`translate(-48 ${HEIGHT_PX / 2}) rotate(-90)`} text-anchor="middle">
             TFLOP/s
           </text>
           {slope && gbs && (
@@ -210,7 +210,7 @@ function Tip({ row }: { row: PlacedRow }) {
   );
 }
 
-function Legend({ rows }: { rows: CostRow[] }) {
+function Legend({ rows }: { rows: RooflineRow[] }) {
   const shown = rows.filter(hasPlace);
   const precisions = PRECISIONS.filter((key) => shown.some((row) => row.precision === key));
   const bounds = (["compute", "memory", "host_bus"] as const).filter((key) =>
@@ -234,7 +234,7 @@ function Legend({ rows }: { rows: CostRow[] }) {
 
 /** What the plot does not show. */
 function Missing(props: {
-  rows: CostRow[];
+  rows: RooflineRow[];
   drawn: number;
   placed: number;
   beyond: number;

@@ -1,7 +1,7 @@
 // The roofs of a device: what its memory and its arithmetic allow at each intensity.
 
+import type { Hardware, RooflineRow } from "../../data/wire.ts";
 import { decades } from "../../parts/charts/ticks.ts";
-import type { CostRow, Hardware } from "./types.ts";
 
 /** In which order arithmetic is named, narrowest last. */
 export const PRECISIONS = ["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"] as const;
@@ -74,10 +74,10 @@ export function slopeLine(
 }
 
 /** An operator with a place in the plot. */
-export type PlacedRow = CostRow & { intensity: number; tflops: number };
+export type PlacedRow = RooflineRow & { intensity: number; tflops: number };
 
 /** Operators that have a place on two logarithmic axes: those that calculate. */
-export function hasPlace(row: CostRow): row is PlacedRow {
+export function hasPlace(row: RooflineRow): row is PlacedRow {
   return (row.intensity ?? 0) > 0 && (row.tflops ?? 0) > 0;
 }
 
@@ -87,7 +87,7 @@ export interface Domain {
 }
 
 /** Axes that hold every operator, and the ridges and roofs of what they run in. */
-export function domainOf(rows: CostRow[], roofs: Roof[], gbs: number | undefined): Domain {
+export function domainOf(rows: RooflineRow[], roofs: Roof[], gbs: number | undefined): Domain {
   const shown = rows.filter(hasPlace);
   const xs = shown.map((row) => row.intensity);
   const ys = shown.map((row) => row.tflops);
@@ -104,7 +104,7 @@ function shortened([min, max]: [number, number]): [number, number] {
 }
 
 /** Whether an operator lies beyond the axes, so that its mark is drawn at the edge. */
-export function isBeyond(row: CostRow, domain: Domain): boolean {
+export function isBeyond(row: RooflineRow, domain: Domain): boolean {
   return hasPlace(row) && (row.intensity < domain.x[0] * (1 - 1e-9) || row.tflops < domain.y[0] * (1 - 1e-9));
 }
 
@@ -119,11 +119,11 @@ export function spread(tops: number[], apart: number): number[] {
 
 /** Powers of ten on an axis. */
 const MAX_DECADES = 6;
-const SMALLEST = 3.5;
-const LARGEST = 20;
+const MIN_RADIUS_PX = 3.5;
+const MAX_RADIUS_PX = 20;
 
 /** The radius of an operator's mark: its area grows with its part of the device's time. */
 export function radius(share: number): number {
-  const wanted = LARGEST * Math.sqrt(Math.max(0, Math.min(1, share)) / 0.4);
-  return Math.max(SMALLEST, Math.min(LARGEST, wanted));
+  const wanted = MAX_RADIUS_PX * Math.sqrt(Math.max(0, Math.min(1, share)) / 0.4);
+  return Math.max(MIN_RADIUS_PX, Math.min(MAX_RADIUS_PX, wanted));
 }

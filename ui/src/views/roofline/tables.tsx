@@ -1,16 +1,16 @@
 // Model FLOPs utilization per step, and the device work that has no cost model.
 
 import { rowsOf } from "../../data/rows.ts";
+import type { RooflineAnswer } from "../../data/wire.ts";
 import { StepColumns } from "../../parts/charts/step-columns.tsx";
-import { Defined, definition } from "../../parts/figure.tsx";
 import { percent, shortName, time } from "../../parts/format.ts";
 import { REASONS, stepTitle, word } from "../../parts/key-names.ts";
 import { Name } from "../../parts/links.tsx";
+import { Defined, definition, Label } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
-import { Table } from "../../parts/table.tsx";
-import type { Roofline } from "./types.ts";
+import { defined, Table } from "../../parts/table.tsx";
 
-export function Mfu({ answer }: { answer: Roofline }) {
+export function Mfu({ answer }: { answer: RooflineAnswer }) {
   const steps = answer.steps.filter((step) => step.mfu !== null);
   if (steps.length < 2) return null;
   const top = Math.max(0.001, ...steps.map((step) => Math.max(step.mfu ?? 0, step.hfu ?? 0))) * 1.1;
@@ -20,7 +20,7 @@ export function Mfu({ answer }: { answer: Roofline }) {
     <Card
       title="MFU per step"
       text={definition(answer.definitions, "mfu")}
-      note={partial > 0 ? `${partial} partial, excluded from the mean` : undefined}
+      note={partial > 0 ? `${partial} left out of the mean` : undefined}
     >
       <StepColumns
         name="Model FLOPs utilization per step"
@@ -29,14 +29,14 @@ export function Mfu({ answer }: { answer: Roofline }) {
           step: step.step,
           whole: 0,
           parts: [step.mfu ?? 0, Math.max(0, (step.hfu ?? 0) - (step.mfu ?? 0))],
-          note: `${stepTitle(step.step)}: MFU ${percent(step.mfu ?? 0)}, HFU ${percent(step.hfu ?? 0)} in ${time(step.wall_ns)}${step.partial ? " (partial)" : ""}`,
+          note: `${stepTitle(step.step)}: MFU ${percent(step.mfu ?? 0)}, HFU ${percent(step.hfu ?? 0)} in ${time(step.wall_ns)}${step.partial ? " (left out)" : ""}`,
         }))}
         classes={["fill-5", "pale-fill hue-5"]}
         format={percent}
       />
       <ul class="legend chart-legend">
         <li>
-          <span class="swatch cat-5" /> <Defined text={definition(answer.definitions, "mfu")}>MFU</Defined>
+          <span class="swatch cat-5" /> <Label of={answer.definitions} field="mfu" />
         </li>
         {recomputes && (
           <li>
@@ -49,7 +49,7 @@ export function Mfu({ answer }: { answer: Roofline }) {
   );
 }
 
-export function Unmodelled({ answer }: { answer: Roofline }) {
+export function Unmodelled({ answer }: { answer: RooflineAnswer }) {
   const rows = answer.unmodelled;
   if (rows.length === 0) return null;
   const all = rows.reduce((sum, row) => sum + row.device_ns, 0);
@@ -77,14 +77,9 @@ export function Unmodelled({ answer }: { answer: Roofline }) {
             width: "124px",
             cell: (row) => <span title={REASONS[row.reason]}>{word(row.reason)}</span>,
           },
-          {
-            field: "kernels",
-            label: "Kernels",
-            text: definition(answer.definitions, "kernels"),
-            width: "80px",
-          },
-          { field: "device_ns", label: "Device", width: "100px" },
-          { field: "share", label: "% device", text: definition(answer.definitions, "share"), width: "76px" },
+          defined(answer.definitions, "kernels", { width: "80px" }),
+          defined(answer.definitions, "device_ns", { width: "100px" }),
+          defined(answer.definitions, "share", { width: "76px" }),
         ]}
       />
     </Card>

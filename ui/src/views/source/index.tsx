@@ -3,9 +3,9 @@
 import { useMemo } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
 import type { SourceFile } from "../../data/wire.ts";
-import { Share } from "../../parts/figure.tsx";
 import { amount, count, percent, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
+import { Share } from "../../parts/metric.tsx";
 import { Empty, Trouble } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { href, numberParam, param } from "../../session/route.ts";

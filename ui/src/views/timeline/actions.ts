@@ -2,20 +2,20 @@
 
 import { isAbort, problemOf } from "../../data/source.ts";
 import type { Ref } from "../../data/types.ts";
-import { count, time } from "../../parts/format.ts";
+import { many, time } from "../../parts/format.ts";
 import { isBackward } from "./arrows.ts";
 import { type Hit, neighbor } from "./hit.ts";
 import { ROW_HEIGHT } from "./lane-layout.ts";
 import { type Model, type Selection, watched } from "./model.ts";
 import type { Motion } from "./motion.ts";
-import { RULER, type Screen } from "./screen.ts";
+import { RULER_PX, type Screen } from "./screen.ts";
 import type { AreaChoice } from "./url-state.ts";
-import { around, center, type Span, whole } from "./window.ts";
+import { around, center, type Span, whole } from "./visible-span.ts";
 
 /** A slice narrower than this is hard to see: jumping to it zooms in. */
-const LEAST_SEEN = 6;
+const MIN_SLICE_PX = 6;
 /** An instant is shown within this. */
-const INSTANT_AIR = 10_000;
+const INSTANT_MARGIN_NS = 10_000;
 const TWICE_MS = 450;
 /** A slice is framed without its details when they take longer. */
 const ANSWER_MS = 80;
@@ -95,7 +95,7 @@ export class Actions {
     this.model.selection.value = undefined;
     this.model.area.value = area;
     if (area) {
-      const rows = `${count(area.rows.length)} ${area.rows.length === 1 ? "row" : "rows"}`;
+      const rows = many(area.rows.length, "row");
       this.model.announcement.value = `area of ${time(area.to - area.from)} over ${rows}`;
     }
   }
@@ -111,7 +111,7 @@ export class Actions {
     const perPixel = (view.to - view.from) / screen.width;
     const end = ref.start_ns + ref.dur_ns;
     const wide = ref.dur_ns / perPixel;
-    if (wide < LEAST_SEEN) this.show(this.spanOf(ref), 4);
+    if (wide < MIN_SLICE_PX) this.show(this.spanOf(ref), 4);
     else if (ref.dur_ns > view.to - view.from) this.show(this.spanOf(ref), 0.15);
     else if (ref.start_ns < view.from || end > view.to)
       this.motion.glide(center(view, (ref.start_ns + end) / 2, model.bounds), performance.now());
@@ -125,7 +125,7 @@ export class Actions {
     const place = screen.laneLayout.places.get(row);
     if (!place) return;
     const y = screen.placeY(place);
-    if (place.lane.pinned) model.pinScroll += y - (RULER + 8);
+    if (place.lane.pinned) model.pinScroll += y - (RULER_PX + 8);
     else model.scroll += y - (screen.split + (screen.height - screen.split - ROW_HEIGHT) / 2);
     model.redraw();
   }
@@ -138,7 +138,7 @@ export class Actions {
   }
 
   spanOf(ref: Pick<Ref, "start_ns" | "dur_ns">): Span {
-    const air = ref.dur_ns === 0 ? INSTANT_AIR : 0;
+    const air = ref.dur_ns === 0 ? INSTANT_MARGIN_NS : 0;
     return { from: ref.start_ns - air, to: ref.start_ns + ref.dur_ns + air };
   }
 

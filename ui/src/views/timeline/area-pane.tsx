@@ -3,8 +3,8 @@
 import { useMemo, useState } from "preact/hooks";
 import { rowsOf } from "../../data/rows.ts";
 import type { Area, AreaName } from "../../data/types.ts";
-import { Bar, Defined } from "../../parts/figure.tsx";
-import { count, percent, shortName, time } from "../../parts/format.ts";
+import { count, many, percent, shortName, time } from "../../parts/format.ts";
+import { Bar, Defined } from "../../parts/metric.tsx";
 import { Await } from "../../parts/states.tsx";
 import { type Column, Table } from "../../parts/table.tsx";
 import { useLoaded } from "../../session/use-ask.ts";
@@ -79,7 +79,7 @@ function Found({ area, model, controller }: { area: Area; model: Model; controll
         <header class="tl-title">
           <h2>{`${time(area.to_ns - area.from_ns)} selected`}</h2>
           <span class="quiet num">
-            {`${count(area.count)} slices · ${time(area.total_ns)} in total`}
+            {`${many(area.count, "slice")} · ${time(area.total_ns)} in total`}
             {area.names_more > 0 ? ` · ${count(area.names_more)} more names` : ""}
           </span>
           <span class="tl-grow" />

@@ -31,10 +31,10 @@ export interface Curve {
   bend: number;
 }
 
-const LEAST_BEND = 14;
-const MAX_BEND = 120;
+const MIN_BEND_PX = 14;
+const MAX_BEND_PX = 120;
 /** Ends out of sight are drawn this far beyond the edge. */
-const BEYOND = 60;
+const OUT_OF_SIGHT_PX = 60;
 
 /** From the end of the first to the start of the second, or from its start if the second begins before. */
 export function curveOf(
@@ -48,14 +48,14 @@ export function curveOf(
   if (y0 === undefined || y1 === undefined) return undefined;
   const end = arrow.from.start_ns + arrow.from.dur_ns;
   const leaves = arrow.to.start_ns >= end ? end : arrow.from.start_ns;
-  const near = (value: number) => Math.max(-BEYOND, Math.min(width + BEYOND, value));
+  const near = (value: number) => Math.max(-OUT_OF_SIGHT_PX, Math.min(width + OUT_OF_SIGHT_PX, value));
   const x0 = near(x(leaves));
   const x1 = near(x(arrow.to.start_ns));
-  const bend = Math.max(LEAST_BEND, Math.min(MAX_BEND, Math.abs(x1 - x0) / 2));
+  const bend = Math.max(MIN_BEND_PX, Math.min(MAX_BEND_PX, Math.abs(x1 - x0) / 2));
   return { x0, y0: y0 + ROW_HEIGHT / 2, x1, y1: y1 + ROW_HEIGHT / 2, bend };
 }
 
-const HEAD = 6;
+const HEAD_PX = 6;
 
 export function drawCurve(context: CanvasRenderingContext2D, curve: Curve): void {
   const { x0, y0, x1, y1, bend } = curve;
@@ -65,8 +65,8 @@ export function drawCurve(context: CanvasRenderingContext2D, curve: Curve): void
   context.stroke();
   context.beginPath();
   context.moveTo(x1, y1);
-  context.lineTo(x1 - HEAD - 1, y1 - HEAD / 1.6);
-  context.lineTo(x1 - HEAD - 1, y1 + HEAD / 1.6);
+  context.lineTo(x1 - HEAD_PX - 1, y1 - HEAD_PX / 1.6);
+  context.lineTo(x1 - HEAD_PX - 1, y1 + HEAD_PX / 1.6);
   context.closePath();
   context.fill();
 }

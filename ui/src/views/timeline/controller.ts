@@ -16,7 +16,7 @@ import type { Lane } from "./lane-layout.ts";
 import { Minimap } from "./minimap.ts";
 import type { Model } from "./model.ts";
 import { Motion } from "./motion.ts";
-import { RULER } from "./screen.ts";
+import { RULER_PX } from "./screen.ts";
 import { Sync } from "./url-sync.ts";
 
 /** The elements it works on. */
@@ -149,7 +149,7 @@ export class Controller {
   #afterFrame(): void {
     const { screen } = this.engine;
     const { pinned, pinnedInner, lanes, bar, barInner } = this.#parts;
-    setStyle(pinned, "height", `${screen.split - RULER}px`);
+    setStyle(pinned, "height", `${screen.split - RULER_PX}px`);
     setStyle(pinnedInner, "transform", `translateY(${-screen.pinScroll}px)`);
     setStyle(lanes, "transform", `translateY(${-screen.scroll}px)`);
     setStyle(bar, "visibility", screen.mostScroll > 0 ? "visible" : "hidden");

@@ -4,7 +4,7 @@ import type { Counter } from "../../data/types.ts";
 import { pack, parseColor } from "../../draw/color.ts";
 import { areaCell, type DrawList } from "../../draw/list.ts";
 import type { Palette } from "../../draw/palette.ts";
-import type { Span } from "./window.ts";
+import type { Span } from "./visible-span.ts";
 
 /** Fills the newest strip, an area, with a counter's lowest and highest values. */
 export function counterCells(list: DrawList, counter: Counter, view: Span, width: number): void {

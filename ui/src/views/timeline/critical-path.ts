@@ -1,12 +1,12 @@
 // The critical path: which slices lie on it, and the lane that shows its pieces one after the other.
 
-import { SHADES } from "../../data/name-store.ts";
+import { SHADE_COUNT } from "../../data/name-store.ts";
 import type { PathPiece } from "../../data/types.ts";
 import type { DrawList } from "../../draw/list.ts";
 import { type Palette, sliceCell, slot, wantsDarkText } from "../../draw/palette.ts";
 import { firstAfter } from "./counter-cells.ts";
 import { LABEL_WIDTH } from "./row-cells.ts";
-import type { Span } from "./window.ts";
+import type { Span } from "./visible-span.ts";
 
 export interface CriticalPath {
   names: string[];
@@ -100,7 +100,7 @@ export function pathNames(
 }
 
 function pieceSlot(path: CriticalPath, i: number): number {
-  return slot(CATEGORY[path.classes[i] ?? ""] ?? 15, SHADES >> 1);
+  return slot(CATEGORY[path.classes[i] ?? ""] ?? 15, SHADE_COUNT >> 1);
 }
 
 function pieceCell(path: CriticalPath, i: number, palette: Palette): number {

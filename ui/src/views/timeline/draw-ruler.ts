@@ -4,11 +4,11 @@ import { timeLabel } from "../../parts/charts/ticks.ts";
 import { time } from "../../parts/format.ts";
 import type { Frame } from "./frame.ts";
 import { ticksFor } from "./ruler.ts";
-import { RULER, type Screen } from "./screen.ts";
-import type { Span } from "./window.ts";
+import { RULER_PX, type Screen } from "./screen.ts";
+import type { Span } from "./visible-span.ts";
 
 const MAX_TICKS = 400;
-const FLAG = 14;
+const FLAG_PX = 14;
 
 export function drawRuler(context: CanvasRenderingContext2D, frame: Frame): void {
   const { screen, palette } = frame;
@@ -17,9 +17,9 @@ export function drawRuler(context: CanvasRenderingContext2D, frame: Frame): void
   const { step, first, minor } = ticksFor(view.from - origin, view.to - origin, width);
   const scale = Math.max(Math.abs(view.from - origin), Math.abs(view.to - origin));
   context.fillStyle = palette.css.surface;
-  context.fillRect(0, 0, width, RULER);
+  context.fillRect(0, 0, width, RULER_PX);
   context.fillStyle = palette.css.line;
-  context.fillRect(0, RULER - 1, width, 1);
+  context.fillRect(0, RULER_PX - 1, width, 1);
   for (
     let n = 0, at = first - step;
     at <= view.to - origin && n < MAX_TICKS;
@@ -28,10 +28,10 @@ export function drawRuler(context: CanvasRenderingContext2D, frame: Frame): void
     const x = Math.round(screen.x(at + origin));
     context.fillStyle = palette.css.line;
     for (let part = 1; part < minor; part++)
-      context.fillRect(Math.round(screen.x(at + origin + (part * step) / minor)), RULER - 4, 1, 3);
+      context.fillRect(Math.round(screen.x(at + origin + (part * step) / minor)), RULER_PX - 4, 1, 3);
     context.fillStyle = palette.css.quiet;
-    context.fillRect(x, RULER - 8, 1, 7);
-    context.fillText(timeLabel(at, step, scale), x + 4, RULER / 2 - 1);
+    context.fillRect(x, RULER_PX - 8, 1, 7);
+    context.fillText(timeLabel(at, step, scale), x + 4, RULER_PX / 2 - 1);
   }
   const { current, kept } = frame.model.marks.value;
   for (const span of kept) drawMark(context, frame, span, palette.css.quiet);
@@ -52,7 +52,7 @@ function drawMark(
   const right = Math.min(screen.width + 2, screen.x(span.to));
   if (right < 0 || left > screen.width) return;
   context.fillStyle = color;
-  context.fillRect(left, RULER - FLAG, Math.max(1, right - left), FLAG);
+  context.fillRect(left, RULER_PX - FLAG_PX, Math.max(1, right - left), FLAG_PX);
   if (lines) {
     context.setLineDash([3, 3]);
     context.strokeStyle = color;
@@ -64,17 +64,17 @@ function drawMark(
   const size = context.measureText(text).width + 8;
   const middle = Math.min(Math.max((left + right) / 2, size / 2), screen.width - size / 2);
   if (right - left < size) {
-    context.fillRect(middle - size / 2, RULER - FLAG, size, FLAG);
+    context.fillRect(middle - size / 2, RULER_PX - FLAG_PX, size, FLAG_PX);
   }
   context.fillStyle = palette.css.surface;
   context.textAlign = "center";
-  context.fillText(text, middle, RULER - FLAG / 2);
+  context.fillText(text, middle, RULER_PX - FLAG_PX / 2);
   context.textAlign = "left";
 }
 
 function line(context: CanvasRenderingContext2D, screen: Screen, x: number): void {
   context.beginPath();
-  context.moveTo(x, RULER);
+  context.moveTo(x, RULER_PX);
   context.lineTo(x, screen.height);
   context.stroke();
 }

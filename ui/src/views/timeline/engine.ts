@@ -18,7 +18,7 @@ import type { Motion } from "./motion.ts";
 import { Overlay } from "./overlay.ts";
 import { prefetch } from "./prefetch.ts";
 import { RowPainter, type Scene } from "./row-cells.ts";
-import { RULER, Screen } from "./screen.ts";
+import { RULER_PX, Screen } from "./screen.ts";
 import { Stats } from "./stats.ts";
 import { cover, TileCover } from "./tile-cover.ts";
 
@@ -169,8 +169,8 @@ export class Engine {
     scene.width = screen.width;
     scene.searching = this.#model.hits.value !== undefined;
     scene.onPath = this.#model.showPath.value ? this.#model.path.value?.onPath : undefined;
-    this.#grid(RULER, screen.split);
-    this.#lanes(screen.laneLayout.pinned, RULER, screen.split);
+    this.#grid(RULER_PX, screen.split);
+    this.#lanes(screen.laneLayout.pinned, RULER_PX, screen.split);
     scene.labels.split = scene.labels.n;
     scene.path.split = scene.path.n;
     this.#grid(screen.split, screen.height);

@@ -2,12 +2,13 @@
 
 import { isAbort, problemOf } from "../../data/source.ts";
 import type { Hits, Ref } from "../../data/types.ts";
+import { many } from "../../parts/format.ts";
 import type { Actions } from "./actions.ts";
 import { type Model, watched } from "./model.ts";
 
 const WAIT_MS = 160;
 /** Hits asked for at once. */
-const PAGE = 1000;
+const PAGE_HITS = 1000;
 
 /** The test that the server applies to names, for names that come later. */
 export function matcher(text: string, exact: boolean): ((name: string) => boolean) | undefined {
@@ -70,7 +71,7 @@ export class Finder {
       if (signal.aborted) return;
       this.#show(hits);
       const names = hits.names.length + hits.names_more;
-      this.#model.announcement.value = `${hits.total} found, ${names} ${names === 1 ? "name" : "names"}`;
+      this.#model.announcement.value = `${hits.total} found, ${many(names, "name")}`;
     } catch (error) {
       if (isAbort(error) || signal.aborted) return;
       this.#show(undefined);
@@ -80,7 +81,7 @@ export class Finder {
 
   #page(after: number, text: string, exact: boolean, signal: AbortSignal): Promise<Hits> {
     const { source, run } = this.#model;
-    const query = { q: text, order: "start" as const, after, limit: PAGE };
+    const query = { q: text, order: "start" as const, after, limit: PAGE_HITS };
     return source.search(run, exact ? { ...query, exact } : query, signal);
   }
 
@@ -189,7 +190,7 @@ export async function lastBefore(
     const hits = await page(after);
     const end = hits[hits.length - 1];
     const last = hits.filter((ref) => ref.start_ns < high).pop();
-    if (last && end && (end.start_ns >= high || hits.length < PAGE)) return last;
+    if (last && end && (end.start_ns >= high || hits.length < PAGE_HITS)) return last;
     if (last) {
       // More hits than one page. The last of this one is a start to close in from.
       if (best && last.start_ns <= best.start_ns) return last;

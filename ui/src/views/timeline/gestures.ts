@@ -6,8 +6,8 @@ import { NO_SLICE, pieceAt } from "./critical-path.ts";
 import type { Engine } from "./engine.ts";
 import { itemAt } from "./hit.ts";
 import type { Hover } from "./hover.ts";
-import { RULER } from "./screen.ts";
-import { pan, zoomAt } from "./window.ts";
+import { RULER_PX } from "./screen.ts";
+import { pan, zoomAt } from "./visible-span.ts";
 
 const CLICK_PX = 4;
 const EDGE_PX = 5;
@@ -69,7 +69,7 @@ export class Gestures {
       return;
     }
     const fixed = this.#edgeAt(x);
-    this.#drag = fixed === undefined ? { kind: "press", x, y, ruler: y < RULER } : { kind: "edge", fixed };
+    this.#drag = fixed === undefined ? { kind: "press", x, y, ruler: y < RULER_PX } : { kind: "edge", fixed };
   }
 
   /** The other edge, if this is one edge of the area. */
@@ -120,7 +120,7 @@ export class Gestures {
   #spanArea(drag: { time: number; y: number; ruler: boolean }, x: number, y: number): void {
     const { screen } = this.#engine;
     const rows = drag.ruler
-      ? screen.rowsBetween(RULER, Number.POSITIVE_INFINITY)
+      ? screen.rowsBetween(RULER_PX, Number.POSITIVE_INFINITY)
       : screen.rowsBetween(drag.y, y);
     this.#setArea(drag.time, screen.time(x), rows);
   }

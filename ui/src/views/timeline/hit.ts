@@ -1,7 +1,15 @@
 // What lies under the pointer, and what comes before or after a slice in its row.
 
 import type { TileStore } from "../../data/tile-store.ts";
-import { BEYOND, BUCKETS, FINE, FROM_LEFT, INSTANT, type Tile, tileSpan } from "../../data/tiles.ts";
+import {
+  BEYOND,
+  BUCKETS_PER_TILE,
+  FROM_LEFT,
+  INSTANT,
+  PARTS_PER_BUCKET,
+  type Tile,
+  tileSpan,
+} from "../../data/tiles.ts";
 import type { TileCover } from "./tile-cover.ts";
 
 export interface Hit {
@@ -28,7 +36,7 @@ export function itemAt(pieces: TileCover, time: number, reach: number): Hit | un
   for (let p = 0; p < pieces.n; p++) {
     if (pieces.to[p]! < time - reach || pieces.from[p]! > time + reach) continue;
     const tile = pieces.tiles[p]!;
-    const scale = FINE / 2 ** tile.level;
+    const scale = PARTS_PER_BUCKET / 2 ** tile.level;
     const first = tile.firstEndingAfter((Math.max(time - reach, pieces.from[p]!) - tile.from) * scale);
     for (let i = first; i < tile.n && tile.startNs(i) <= time + reach; i++) {
       const off = Math.max(tile.startNs(i) - time, time - tile.endNs(i), 0);
@@ -53,7 +61,7 @@ function hitOf(tile: Tile, i: number): Hit {
     count: Math.max(1, tile.count(i)),
     instant: (flags & INSTANT) !== 0,
     exact: (flags & (FROM_LEFT | BEYOND)) === 0,
-    grain: 2 ** tile.level / FINE,
+    grain: 2 ** tile.level / PARTS_PER_BUCKET,
   };
 }
 
@@ -98,7 +106,8 @@ export async function neighbor(
       const i = forward ? step : tile.n - 1 - step;
       const count = tile.count(i);
       if (count === 0) continue;
-      const from = tile.from + Math.min(BUCKETS - 1, Math.floor(tile.start(i) / FINE)) * bucket;
+      const from =
+        tile.from + Math.min(BUCKETS_PER_TILE - 1, Math.floor(tile.start(i) / PARTS_PER_BUCKET)) * bucket;
       if (forward ? from + bucket <= origin.start : from > origin.start) continue;
       if (count > 1 && level > 0) {
         // A tile this far down holds exactly this bucket.
@@ -112,13 +121,13 @@ export async function neighbor(
   return within(top, 0);
 }
 
-const LEVELS_IN_A_TILE = Math.log2(BUCKETS);
+const LEVELS_IN_A_TILE = Math.log2(BUCKETS_PER_TILE);
 
 function liesBeyond(tile: Tile, i: number, origin: Origin, forward: boolean): boolean {
   const id = tile.id(i);
   if (id === origin.id) return false;
   const off = tile.startNs(i) - origin.start;
   // Starts are rounded to 1/4096 of a bucket; slices of a row are numbered in order.
-  if (Math.abs(off) <= 2 ** tile.level / FINE) return forward ? id > origin.id : id < origin.id;
+  if (Math.abs(off) <= 2 ** tile.level / PARTS_PER_BUCKET) return forward ? id > origin.id : id < origin.id;
   return forward ? off > 0 : off < 0;
 }

@@ -1,6 +1,6 @@
 // What is shown under the pointer: a line, a frame, a few words. Elements moved directly, nothing is rendered anew.
 
-import { CATEGORIES } from "../../data/categories.ts";
+import { CATEGORIES } from "../../data/wire.ts";
 import { timeLabel } from "../../parts/charts/ticks.ts";
 import { count, time } from "../../parts/format.ts";
 import { counterAt } from "./counter-cells.ts";

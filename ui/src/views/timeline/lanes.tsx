@@ -1,7 +1,7 @@
 // The names of the lanes, left of their rows: a tree that folds and pins, as real elements.
 
 import { useRef } from "preact/hooks";
-import { count } from "../../parts/format.ts";
+import { count, many } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { tipOn } from "../../parts/tip.tsx";
 import type { Controller } from "./controller.ts";
@@ -10,7 +10,7 @@ import type { Lane } from "./lane-layout.ts";
 import type { Model } from "./model.ts";
 
 /** Lanes as high as this have room for two lines. */
-const TALL = 40;
+const MIN_TWO_LINES_PX = 40;
 
 interface Props {
   model: Model;
@@ -92,10 +92,10 @@ function LaneName({ lane, model, controller, tabbable, onFocus }: NameProps) {
   const fold = () => lane.canFold && model.toggle("folded", lane.key);
   const counter = model.counterLanes.value.find((one) => one.id === lane.counter);
   const most = counter && `up to ${counterValue(counter, counter.max)}`;
-  const events = lane.kind === "rows" ? `${count(lane.count)} events` : "";
+  const events = lane.kind === "rows" ? many(lane.count, "event") : "";
   const said = [lane.label, most, lane.detail, events].filter(Boolean);
   const hint = `${said.join(" · ")}${lane.hidden > 0 ? ` · ${lane.hidden} rows collapsed` : ""}`;
-  // A counter is called by its words; the value beside them changes with the pointer and is no part of its name.
+  // A counter is called by its words; the value beside them changes with the pointer and is not part of its name.
   const pinned = lane.pinned && lane.canPin ? ", pinned" : "";
   const name = lane.kind === "counter" ? undefined : `${said.join(", ")}${pinned}`;
   return (
@@ -103,7 +103,7 @@ function LaneName({ lane, model, controller, tabbable, onFocus }: NameProps) {
     <div
       ref={keep}
       role="treeitem"
-      class={`tl-lane ${lane.kind}${lane.height >= TALL ? " tall" : ""}`}
+      class={`tl-lane ${lane.kind}${lane.height >= MIN_TWO_LINES_PX ? " tall" : ""}`}
       aria-level={lane.kind === "counter" ? 2 : 1}
       aria-expanded={lane.canFold ? !lane.folded : undefined}
       aria-label={name}
@@ -149,7 +149,7 @@ function LaneName({ lane, model, controller, tabbable, onFocus }: NameProps) {
 }
 
 function Detail({ lane }: { lane: Lane }) {
-  const folded = lane.hidden > 0 ? `${count(lane.hidden)} more rows, ${count(lane.count)} events` : "";
+  const folded = lane.hidden > 0 ? `${many(lane.hidden, "more row")}, ${many(lane.count, "event")}` : "";
   return <>{[lane.detail, folded].filter(Boolean).join(" · ")}</>;
 }
 

@@ -1,11 +1,11 @@
 // What dragging on the minimap does to the window. Pure.
 
-import { clamp, type Span } from "./window.ts";
+import { clamp, type Span } from "./visible-span.ts";
 
 const EDGE_PX = 6;
 const CLICK_PX = 4;
 /** The least width at which the window is drawn. */
-export const LEAST_PX = 3;
+export const MIN_WINDOW_PX = 3;
 
 export type Grip =
   | { kind: "move"; offset: number }
@@ -29,8 +29,8 @@ export function timeOf(map: MinimapState, x: number): number {
 
 /** Where the window is drawn. */
 export function boxOf(map: MinimapState): { left: number; right: number } {
-  const left = Math.max(0, Math.min(map.width - LEAST_PX, xOf(map, map.view.from)));
-  return { left, right: Math.max(left + LEAST_PX, Math.min(map.width, xOf(map, map.view.to))) };
+  const left = Math.max(0, Math.min(map.width - MIN_WINDOW_PX, xOf(map, map.view.from)));
+  return { left, right: Math.max(left + MIN_WINDOW_PX, Math.min(map.width, xOf(map, map.view.to))) };
 }
 
 /** What a press there takes hold of: an edge of the window, the window, or nothing yet. */

@@ -4,10 +4,10 @@ import type { Counter } from "../../data/types.ts";
 import { resize } from "../../draw/painter.ts";
 import { type Palette, pagePalette } from "../../draw/palette.ts";
 import { startDrag } from "../../parts/drag.ts";
-import { boxOf, draggedTo, gripAt, isClick, LEAST_PX, type MinimapState, xOf } from "./minimap-drag.ts";
+import { boxOf, draggedTo, gripAt, isClick, MIN_WINDOW_PX, type MinimapState, xOf } from "./minimap-drag.ts";
 import type { Model } from "./model.ts";
 import type { Motion } from "./motion.ts";
-import { center } from "./window.ts";
+import { center } from "./visible-span.ts";
 
 export class Minimap {
   readonly #canvas: HTMLCanvasElement;
@@ -79,7 +79,7 @@ export class Minimap {
     context.globalAlpha = 1;
     context.strokeStyle = this.#palette.css.accent;
     context.lineWidth = 1.5;
-    context.strokeRect(left + 0.75, 0.75, Math.max(LEAST_PX, right - left - 1.5), height - 1.5);
+    context.strokeRect(left + 0.75, 0.75, Math.max(MIN_WINDOW_PX, right - left - 1.5), height - 1.5);
   }
 
   #drawBack(width: number, height: number, ratio: number): void {

@@ -11,7 +11,7 @@ import type { CriticalPath } from "./critical-path.ts";
 import type { Hit } from "./hit.ts";
 import { type LaneLayout, layOutLanes } from "./lane-layout.ts";
 import type { AreaChoice, Marks } from "./url-state.ts";
-import { clamp, type Extent, home, type Span } from "./window.ts";
+import { clamp, type Extent, home, type Span } from "./visible-span.ts";
 
 /** The slice chosen: what was under the pointer at once, all about it when it has come. */
 export interface Selection {

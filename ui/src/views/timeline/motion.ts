@@ -1,7 +1,7 @@
 // Smooth motion: keys held down, and short glides from one window to another. Steps with the frames, knows no canvas.
 
 import type { Model } from "./model.ts";
-import { between, clamp, pan, type Span, zoomAt } from "./window.ts";
+import { between, clamp, pan, type Span, zoomAt } from "./visible-span.ts";
 
 /** Held: this share of the window a second. */
 const PAN_SPEED = 1.1;

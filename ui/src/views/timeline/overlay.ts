@@ -9,10 +9,10 @@ import { pathNames } from "./critical-path.ts";
 import { drawRuler } from "./draw-ruler.ts";
 import type { Frame } from "./frame.ts";
 import { LANE_PAD, ROW_HEIGHT } from "./lane-layout.ts";
-import { RULER, type Screen } from "./screen.ts";
+import { RULER_PX, type Screen } from "./screen.ts";
 
 const TEXT_PX = 11.5;
-const PAD = 4;
+const PAD_PX = 4;
 /** Short names remembered. */
 const MAX_SHORT = 8192;
 /** Outlines of hits drawn in a frame. */
@@ -40,7 +40,7 @@ export class Overlay {
     for (const pinned of [false, true]) {
       context.save();
       context.beginPath();
-      context.rect(0, pinned ? RULER : split, width, pinned ? split - RULER : height - split);
+      context.rect(0, pinned ? RULER_PX : split, width, pinned ? split - RULER_PX : height - split);
       context.clip();
       this.#lanes(context, frame, pinned);
       this.#labels(context, frame, pinned);
@@ -52,7 +52,7 @@ export class Overlay {
     }
     this.#area(context, frame);
     this.#arrows(context, frame);
-    if (split > RULER) {
+    if (split > RULER_PX) {
       context.fillStyle = frame.palette.css.quiet;
       context.globalAlpha = 0.5;
       context.fillRect(0, split - 1, width, 1);
@@ -81,14 +81,14 @@ export class Overlay {
     for (let i = first; i < last; i++) {
       const name = model.names.text(labels.a[i]!);
       if (name === undefined) continue;
-      const room = labels.right[i]! - labels.left[i]! - 2 * PAD;
+      const room = labels.right[i]! - labels.left[i]! - 2 * PAD_PX;
       const text = this.#fitter?.fit(this.#shorten(name), room);
       if (!text) continue;
       if (ink !== labels.b[i]) {
         ink = labels.b[i]!;
         context.fillStyle = ink === 1 ? dark : light;
       }
-      context.fillText(text, labels.left[i]! + PAD, labels.top[i]! + ROW_HEIGHT / 2 + 0.5);
+      context.fillText(text, labels.left[i]! + PAD_PX, labels.top[i]! + ROW_HEIGHT / 2 + 0.5);
     }
   }
 
@@ -101,10 +101,10 @@ export class Overlay {
     if (!lane || !path) return;
     const middle = Math.round(screen.laneTop(lane)) + LANE_PAD + ROW_HEIGHT / 2 + 0.5;
     pathNames(path, screen.view, screen.width, palette, (name, left, right, dark) => {
-      const text = this.#fitter?.fit(this.#shorten(name), right - left - 2 * PAD);
+      const text = this.#fitter?.fit(this.#shorten(name), right - left - 2 * PAD_PX);
       if (!text) return;
       context.fillStyle = palette.css[dark ? "ink-dark" : "ink-light"];
-      context.fillText(text, left + PAD, middle);
+      context.fillText(text, left + PAD_PX, middle);
     });
   }
 
@@ -174,7 +174,7 @@ export class Overlay {
       const y = screen.rowY(row);
       const place = screen.laneLayout.places.get(row);
       if (y === undefined || !place || place.hidden) continue;
-      const top = place.lane.pinned ? RULER : split;
+      const top = place.lane.pinned ? RULER_PX : split;
       const bottom = place.lane.pinned ? split : height;
       const from = Math.max(top, y - 1);
       const to = Math.min(bottom, y + ROW_HEIGHT);
@@ -183,7 +183,7 @@ export class Overlay {
     context.fillStyle = palette.css.accent;
     for (const x of [left, right]) {
       if (x < 0 || x > width) continue;
-      context.fillRect(Math.round(x) - 1, RULER, 1, height - RULER);
+      context.fillRect(Math.round(x) - 1, RULER_PX, 1, height - RULER_PX);
     }
   }
 
@@ -195,7 +195,7 @@ export class Overlay {
     // Pinned lanes lie above the others: only arrows that end there are drawn over them.
     const ends = arrows.flatMap(({ from, to }) => [from.row, to.row]);
     const pinned = ends.some((row) => screen.laneLayout.places.get(row)?.lane.pinned);
-    const top = pinned ? RULER : screen.split;
+    const top = pinned ? RULER_PX : screen.split;
     context.beginPath();
     context.rect(0, top, screen.width, screen.height - top);
     context.clip();

@@ -10,8 +10,8 @@ import type { Model } from "./model.ts";
 import "./pane.css";
 import { SlicePane } from "./slice-pane.tsx";
 
-const LEAST = 90;
-const STEP = 24;
+const MIN_HEIGHT_PX = 90;
+const KEY_STEP_PX = 24;
 const height = signal(270);
 
 export function Pane({ model, controller }: { model: Model; controller: Controller }) {
@@ -50,7 +50,7 @@ export function Pane({ model, controller }: { model: Model; controller: Controll
 }
 
 function set(value: number): void {
-  height.value = Math.round(Math.max(LEAST, Math.min(innerHeight * 0.7, value)));
+  height.value = Math.round(Math.max(MIN_HEIGHT_PX, Math.min(innerHeight * 0.7, value)));
 }
 
 /** The upper edge: drag it, or arrow keys when it has the focus. */
@@ -62,8 +62,8 @@ function Grip() {
     startDrag(grip, event, { move: (to) => set(old + from - to.clientY) });
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.key === "ArrowUp") set(height.value + STEP);
-    else if (event.key === "ArrowDown") set(height.value - STEP);
+    if (event.key === "ArrowUp") set(height.value + KEY_STEP_PX);
+    else if (event.key === "ArrowDown") set(height.value - KEY_STEP_PX);
     else return;
     event.preventDefault();
   };
@@ -75,7 +75,7 @@ function Grip() {
       aria-label="Height of the details pane"
       aria-orientation="horizontal"
       aria-valuenow={height.value}
-      aria-valuemin={LEAST}
+      aria-valuemin={MIN_HEIGHT_PX}
       tabIndex={0}
       onPointerDown={onPointerDown}
       onKeyDown={onKeyDown}

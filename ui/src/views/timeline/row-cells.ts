@@ -4,36 +4,36 @@
 import type { NameStore } from "../../data/name-store.ts";
 import {
   BEYOND,
-  BUCKETS,
+  BUCKETS_PER_TILE,
   BUSY,
   CATEGORY,
   COUNT,
   END,
-  FINE,
   FLAGS,
   FROM_LEFT,
   ID,
   NAME,
+  PARTS_PER_BUCKET,
   type Tile,
 } from "../../data/tiles.ts";
 import type { DrawList } from "../../draw/list.ts";
 import { type Palette, sliceCell, slot, wantsDarkText } from "../../draw/palette.ts";
 import type { Stretches } from "./marks.ts";
 import type { TileCover } from "./tile-cover.ts";
-import type { Span } from "./window.ts";
+import type { Span } from "./visible-span.ts";
 
 /** The faintest a slice may be: nothing disappears. */
-const FAINTEST = 0.32;
+const MIN_OPACITY = 0.32;
 /** What the search did not find is this much fainter. */
-const DIM = 0.22;
+const NOT_FOUND_OPACITY = 0.22;
 /** Narrower rectangles have no label. */
 export const LABEL_WIDTH = 26;
 /** Wide neighbors are kept apart by a line. */
 const APART_WIDTH = 4;
 
-const NONE = 0xffffffff;
+const NO_ID = 0xffffffff;
 /** A tile's length in 1/4096 of a bucket. */
-const WHOLE = BUCKETS * FINE;
+const WHOLE = BUCKETS_PER_TILE * PARTS_PER_BUCKET;
 
 /** How many slices a frame shows, each counted once. */
 export interface Tally {
@@ -66,7 +66,7 @@ export class RowPainter {
   #open = false;
   #left = 0;
   #right = 0;
-  #openId = NONE;
+  #openId = NO_ID;
   #openName = 0;
   #openCategory = 0;
   #openCovered = 1;
@@ -76,7 +76,7 @@ export class RowPainter {
   #largest = -1;
   #name = 0;
   #category = 0;
-  #id = NONE;
+  #id = NO_ID;
   #hit = false;
   /** The last column gathered: what is wider makes room for it. */
   #taken = -1;
@@ -95,7 +95,7 @@ export class RowPainter {
     const { view, tally, width } = scene;
     const { words, bytes, n } = tile;
     const perNs = width / (view.to - view.from);
-    const unit = 2 ** tile.level / FINE;
+    const unit = 2 ** tile.level / PARTS_PER_BUCKET;
     const begin = (from - tile.from) / unit;
     const stop = (to - tile.from) / unit;
     const seenFrom = Math.max(begin, (view.from - tile.from) / unit);
@@ -217,7 +217,7 @@ export class RowPainter {
   }
 
   #opacity(scene: Scene, name: number, covered: number): number {
-    const opacity = FAINTEST + (1 - FAINTEST) * covered;
-    return scene.searching && !scene.names.isHit(name) ? DIM * opacity : opacity;
+    const opacity = MIN_OPACITY + (1 - MIN_OPACITY) * covered;
+    return scene.searching && !scene.names.isHit(name) ? NOT_FOUND_OPACITY * opacity : opacity;
   }
 }

@@ -1,10 +1,10 @@
 // Where things are on the screen: times to pixels, rows to heights, and back.
 
 import { type Lane, type LaneLayout, laneAt, type Place, ROW_HEIGHT, rowAt, rowTop } from "./lane-layout.ts";
-import type { Span } from "./window.ts";
+import type { Span } from "./visible-span.ts";
 
 /** Height of the ruler above the rows. */
-export const RULER = 26;
+export const RULER_PX = 26;
 /** Pinned lanes take at most this share of the height. */
 const PINNED_SHARE = 0.6;
 
@@ -27,14 +27,14 @@ export class Screen {
 
   /** Where pinned lanes end and scrolled ones begin. */
   get split(): number {
-    const most = Math.floor((this.height - RULER) * PINNED_SHARE);
-    return RULER + Math.min(this.laneLayout.pinnedHeight, most);
+    const most = Math.floor((this.height - RULER_PX) * PINNED_SHARE);
+    return RULER_PX + Math.min(this.laneLayout.pinnedHeight, most);
   }
   get mostScroll(): number {
     return Math.max(0, this.laneLayout.height - (this.height - this.split));
   }
   get mostPinScroll(): number {
-    return Math.max(0, this.laneLayout.pinnedHeight - (this.split - RULER));
+    return Math.max(0, this.laneLayout.pinnedHeight - (this.split - RULER_PX));
   }
 
   x(time: number): number {
@@ -48,7 +48,7 @@ export class Screen {
   }
 
   laneTop(lane: Lane): number {
-    return lane.pinned ? RULER + lane.y - this.pinScroll : this.split + lane.y - this.scroll;
+    return lane.pinned ? RULER_PX + lane.y - this.pinScroll : this.split + lane.y - this.scroll;
   }
 
   /** The top of a row, in sight or not; a row folded away is where its lane is. */
@@ -66,15 +66,15 @@ export class Screen {
     if (!place || place.hidden) return false;
     const y = this.placeY(place);
     return place.lane.pinned
-      ? y >= RULER && y + ROW_HEIGHT <= this.split
+      ? y >= RULER_PX && y + ROW_HEIGHT <= this.split
       : y >= this.split && y + ROW_HEIGHT <= this.height;
   }
 
   /** What is at a height. */
   at(y: number): Spot | undefined {
-    if (y < RULER || y >= this.height) return undefined;
+    if (y < RULER_PX || y >= this.height) return undefined;
     const pinned = y < this.split;
-    const inside = pinned ? y - RULER + this.pinScroll : y - this.split + this.scroll;
+    const inside = pinned ? y - RULER_PX + this.pinScroll : y - this.split + this.scroll;
     const lane = laneAt(pinned ? this.laneLayout.pinned : this.laneLayout.lanes, inside);
     return lane && { lane, row: rowAt(lane, inside - lane.y), top: this.laneTop(lane) };
   }

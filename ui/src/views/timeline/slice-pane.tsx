@@ -1,12 +1,12 @@
 // All about one slice.
 
 import { useState } from "preact/hooks";
-import { CATEGORIES } from "../../data/categories.ts";
 import type { Details } from "../../data/types.ts";
+import { CATEGORIES } from "../../data/wire.ts";
 import { timeLabel } from "../../parts/charts/ticks.ts";
-import { Defined } from "../../parts/figure.tsx";
 import { exactly } from "../../parts/filter.tsx";
 import { count, flops, percent, time } from "../../parts/format.ts";
+import { Defined } from "../../parts/metric.tsx";
 import { go } from "../../session/route.ts";
 import type { Controller } from "./controller.ts";
 import { Arguments, Children, Links, Parents, PythonStack } from "./slice-parts.tsx";

@@ -2,7 +2,7 @@
 
 import type { TileCache } from "../../data/tile-cache.ts";
 import type { Wanted } from "../../data/tile-store.ts";
-import { FINE, type Tile, tileSpan } from "../../data/tiles.ts";
+import { PARTS_PER_BUCKET, type Tile, tileSpan } from "../../data/tiles.ts";
 
 /** Up to so many levels above, single slices are placed within 1/16 of a pixel. */
 const SHARP_LEVELS = 8;
@@ -107,7 +107,7 @@ function nearestAbove(cache: TileCache, row: number, level: number, top: number,
 /** Whether a coarser tile shows each slice of this stretch by itself: a finer one would look the same. */
 function isResolved(tile: Tile, level: number, from: number, to: number): boolean {
   if (tile.level - level > SHARP_LEVELS) return false;
-  const scale = FINE / 2 ** tile.level;
+  const scale = PARTS_PER_BUCKET / 2 ** tile.level;
   const begin = (from - tile.from) * scale;
   const stop = (to - tile.from) * scale;
   for (let i = tile.firstEndingAfter(begin); i < tile.n && tile.start(i) < stop; i++)

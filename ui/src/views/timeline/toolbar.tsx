@@ -1,6 +1,6 @@
 // Above the timeline: search, what is in sight, what can be switched on.
 
-import { count, time } from "../../parts/format.ts";
+import { count, many, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import type { Controller } from "./controller.ts";
 import type { Model } from "./model.ts";
@@ -30,7 +30,7 @@ export function Toolbar({ model, controller }: Props) {
             model.showEmpty.value = !model.showEmpty.value;
           }}
         >
-          {`${count(empty)} empty ${empty === 1 ? "lane" : "lanes"}`}
+          {many(empty, "empty lane")}
         </button>
       )}
       <PathButton model={model} />
@@ -138,7 +138,7 @@ function Names({ model }: { model: Model }) {
   const total = hits.names.length + hits.names_more;
   return (
     <details class="tl-found-names">
-      <summary>{`${count(total)} ${total === 1 ? "name" : "names"}`}</summary>
+      <summary>{many(total, "name")}</summary>
       <ul>
         {hits.names.map((name) => (
           <li key={name.id}>

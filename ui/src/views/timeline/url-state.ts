@@ -1,7 +1,7 @@
 // The state of the timeline as parameters of the URL, and back. Pure.
 
 import { ranges } from "../../data/http.ts";
-import type { Span } from "./window.ts";
+import type { Span } from "./visible-span.ts";
 
 export interface AreaChoice extends Span {
   rows: number[];

@@ -5,7 +5,7 @@ import { route, setParams } from "../../session/route.ts";
 import type { Actions } from "./actions.ts";
 import type { Model } from "./model.ts";
 import { formatUrlState, parseUrlState, type UrlState } from "./url-state.ts";
-import { home } from "./window.ts";
+import { home } from "./visible-span.ts";
 
 /** The URL is written when nothing has changed for this long. */
 const QUIET_MS = 250;

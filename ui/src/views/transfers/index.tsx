@@ -2,17 +2,16 @@
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
-import { defined } from "../../parts/defined-column.ts";
-import { definition, Figure } from "../../parts/figure.tsx";
+import type { BusRow, TransfersAnswer } from "../../data/wire.ts";
 import { bytes, bytesPerSecond, count, percent, time } from "../../parts/format.ts";
 import { word } from "../../parts/key-names.ts";
+import { definition, Metric } from "../../parts/metric.tsx";
 import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { tipOn } from "../../parts/tip.tsx";
 import { useAsk } from "../../session/use-ask.ts";
 import { busOf, copyLabel, sums } from "./copies.ts";
-import type { TransferRow, TransfersAnswer } from "./types.ts";
 
 export function Transfers({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
@@ -38,21 +37,21 @@ export function Transfers({ account }: { account: Account | undefined }) {
 
 function Totals({ answer }: { answer: TransfersAnswer }) {
   const all = sums(answer.transfers);
-  const text = (field: string) => definition(answer.definitions, field);
+  const of = answer.definitions;
   return (
     <Card title="Copies">
-      <div class="figures">
-        <Figure label="Moved" value={bytes(all.bytes)} text={text("bytes")} />
-        <Figure label="Copies" value={count(all.calls)} text={text("calls")} />
-        <Figure label="Copy time" value={time(all.total_ns)} text={text("total_ns")} />
-        <Figure
-          label="Exposed"
+      <div class="metrics">
+        <Metric of={of} field="bytes" value={bytes(all.bytes)} />
+        <Metric of={of} field="calls" value={count(all.calls)} />
+        <Metric of={of} field="total_ns" value={time(all.total_ns)} />
+        <Metric
+          of={of}
+          field="exposed_ns"
           value={time(all.exposed_ns)}
           note={`${percent(all.exposed_ns / Math.max(1, all.total_ns))} of copy time`}
           share={all.exposed_ns / Math.max(1, all.total_ns)}
-          text={text("exposed_ns")}
         />
-        <Figure label="Host time" value={time(all.host_ns)} text={text("host_ns")} />
+        <Metric of={of} field="host_ns" value={time(all.host_ns)} />
       </div>
     </Card>
   );
@@ -127,18 +126,18 @@ function Rates({ answer }: { answer: TransfersAnswer }) {
 function All({ answer }: { answer: TransfersAnswer }) {
   const definitions = answer.definitions;
   const several = new Set(answer.transfers.map((row) => row.device)).size > 1;
-  const columns: Column<TransferRow>[] = [
-    ...(several ? [{ field: "device", label: "Device", width: "64px" }] : []),
-    defined<TransferRow>(definitions, "direction", { align: "left", cell: (row) => word(row.direction) }),
-    defined<TransferRow>(definitions, "memory", { width: "90px", cell: (row) => word(row.memory) }),
-    defined<TransferRow>(definitions, "calls", { width: "72px" }),
-    defined<TransferRow>(definitions, "bytes", { width: "90px" }),
-    defined<TransferRow>(definitions, "total_ns", { width: "90px" }),
-    defined<TransferRow>(definitions, "exposed_ns", { width: "90px" }),
-    defined<TransferRow>(definitions, "host_ns", { width: "100px" }),
-    defined<TransferRow>(definitions, "bytes_per_second", { width: "96px" }),
-    defined<TransferRow>(definitions, "large_bytes_per_second", { width: "96px" }),
-    defined<TransferRow>(definitions, "of_bus", { width: "80px" }),
+  const columns: Column<BusRow>[] = [
+    ...(several ? [defined<BusRow>(definitions, "device", { width: "64px" })] : []),
+    defined<BusRow>(definitions, "direction", { align: "left", cell: (row) => word(row.direction) }),
+    defined<BusRow>(definitions, "memory", { width: "90px", cell: (row) => word(row.memory) }),
+    defined<BusRow>(definitions, "calls", { width: "72px" }),
+    defined<BusRow>(definitions, "bytes", { width: "90px" }),
+    defined<BusRow>(definitions, "total_ns", { width: "90px" }),
+    defined<BusRow>(definitions, "exposed_ns", { width: "90px" }),
+    defined<BusRow>(definitions, "host_ns", { width: "100px" }),
+    defined<BusRow>(definitions, "bytes_per_second", { width: "96px" }),
+    defined<BusRow>(definitions, "large_bytes_per_second", { width: "96px" }),
+    defined<BusRow>(definitions, "of_bus", { width: "80px" }),
   ];
   return (
     <Card title="All copies">

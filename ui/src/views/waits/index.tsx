@@ -2,21 +2,21 @@
 
 import type { Account } from "../../data/account.ts";
 import { rowsOf } from "../../data/rows.ts";
-import { defined } from "../../parts/defined-column.ts";
-import { Bar, Defined, definition, Figure } from "../../parts/figure.tsx";
-import { count, digits, percent, time } from "../../parts/format.ts";
+import type { WaitRow, WaitsAnswer } from "../../data/wire.ts";
+import { Facts, factOf } from "../../parts/facts.tsx";
+import { count, digits, many, percent, time } from "../../parts/format.ts";
 import { partOf, word } from "../../parts/key-names.ts";
 import { Name, Stack, timelineColumn } from "../../parts/links.tsx";
+import { Bar, type Definitions, definition, Metric } from "../../parts/metric.tsx";
 import { hasDevice, NoDevice, scoped } from "../../parts/scope.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { useOpenRow } from "../../session/open-row.ts";
 import { useAsk } from "../../session/use-ask.ts";
-import type { WaitRow, Waits } from "./types.ts";
 
 export function WaitsTab({ account }: { account: Account | undefined }) {
   const onDevice = hasDevice(account);
-  const waits = useAsk<Waits>("waits", { ...scoped(false), top: 0 }, onDevice);
+  const waits = useAsk<WaitsAnswer>("waits", { ...scoped(false), top: 0 }, onDevice);
   if (!onDevice) return <NoDevice what="Waits are calls that block the host until a GPU has finished." />;
   return (
     <Await of={waits}>
@@ -34,7 +34,7 @@ export function WaitsTab({ account }: { account: Account | undefined }) {
   );
 }
 
-function Shown({ answer }: { answer: Waits }) {
+function Shown({ answer }: { answer: WaitsAnswer }) {
   const [open, toggle] = useOpenRow();
   const definitions = answer.definitions;
   const text = (field: string) => definition(definitions, field);
@@ -55,7 +55,7 @@ function Shown({ answer }: { answer: Waits }) {
       width: "100px",
       cell: (row) => <span title={partOf(text("kind"), row.kind)}>{word(row.kind)}</span>,
     }),
-    { field: "calls", label: "Calls", width: "72px" },
+    defined(definitions, "calls", { width: "72px" }),
     defined(definitions, "wait_ns", {
       width: "160px",
       cell: (row) => (
@@ -74,21 +74,17 @@ function Shown({ answer }: { answer: Waits }) {
   return (
     <div class="card-column">
       <Card title="Host waits" text={text("wait_ns")}>
-        <div class="figures">
-          <Figure label="Wait time" value={time(wait_ns)} text={text("wait_ns")} />
-          <Figure
+        <div class="metrics">
+          <Metric of={definitions} field="wait_ns" value={time(wait_ns)} />
+          <Metric
             label="Share of step time"
             value={percent(wait_ns / Math.max(1, wall_ns))}
             note={`of ${time(wall_ns)}`}
             share={wait_ns / Math.max(1, wall_ns)}
             text="Wait time divided by the wall time of the steps. Waiting is not a loss in itself, since the device keeps working. It becomes one if the device then runs out of work because nothing was launched ahead."
           />
-          <Figure label="Calls" value={count(calls)} text={text("calls")} />
-          <Figure
-            label="Calls per step"
-            value={digits(calls / Math.max(1, steps))}
-            text={text("calls_per_step")}
-          />
+          <Metric of={definitions} field="calls" value={count(calls)} />
+          <Metric of={definitions} field="calls_per_step" value={digits(calls / Math.max(1, steps))} />
         </div>
       </Card>
       <Card title="What waits" note="open a row to see the code">
@@ -98,36 +94,26 @@ function Shown({ answer }: { answer: Waits }) {
           rows={rowsOf(answer.waits)}
           open={open}
           onOpen={(_, index) => toggle(index)}
-          detail={(row) => <Wait row={row} text={text} />}
+          detail={(row) => <Wait row={row} of={definitions} />}
         />
       </Card>
     </div>
   );
 }
 
-function Wait({ row, text }: { row: WaitRow; text: (field: string) => string | undefined }) {
+function Wait({ row, of }: { row: WaitRow; of: Definitions }) {
   return (
-    <dl class="detail-facts">
-      <dt>
-        <Defined text={text("op")}>Operator</Defined>
-      </dt>
-      <dd>
-        <bdi>{row.op ?? "none"}</bdi>
-      </dd>
-      <dt>Call</dt>
-      <dd>
-        <bdi>{row.call}</bdi>
-      </dd>
-      <dt>
-        <Defined text={text("total_ns")}>Total</Defined>
-      </dt>
-      <dd>
-        {time(row.total_ns)} in {count(row.calls)} calls, {digits(row.calls_per_step)} per step
-      </dd>
-      <dt>Python</dt>
-      <dd>
-        <Stack frames={row.stack} />
-      </dd>
-    </dl>
+    <Facts
+      of={[
+        factOf(of, "op", <bdi>{row.op ?? "none"}</bdi>),
+        ["Call", <bdi>{row.call}</bdi>],
+        factOf(
+          of,
+          "total_ns",
+          `${time(row.total_ns)} in ${many(row.calls, "call")}, ${digits(row.calls_per_step)} per step`,
+        ),
+        ["Python", <Stack frames={row.stack} />],
+      ]}
+    />
   );
 }

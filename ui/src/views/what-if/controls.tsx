@@ -2,8 +2,9 @@
 
 import { useState } from "preact/hooks";
 import type { Account } from "../../data/account.ts";
-import { Defined } from "../../parts/figure.tsx";
+import type { KernelsAnswer, OpsAnswer, ReplayRow } from "../../data/wire.ts";
 import { percent, shortName } from "../../parts/format.ts";
+import { Defined } from "../../parts/metric.tsx";
 import { hasDevice, scoped } from "../../parts/scope.tsx";
 import { Card } from "../../parts/states.tsx";
 import { useAsk } from "../../session/use-ask.ts";
@@ -18,10 +19,9 @@ import {
   withChange,
   withSpeedup,
 } from "./plan.ts";
-import type { KernelsAnswer, OpsAnswer, WhatIfRow } from "./types.ts";
 
-const OPERATORS = 8;
-const KERNELS = 6;
+const MAX_OPERATORS = 8;
+const MAX_KERNELS = 6;
 
 interface Target {
   name: string;
@@ -31,17 +31,17 @@ interface Target {
 interface Props {
   plan: Plan;
   set: (plan: Plan) => void;
-  tried: WhatIfRow[] | undefined;
+  tried: ReplayRow[] | undefined;
   account: Account | undefined;
 }
 
 export function Controls({ plan, set, tried, account }: Props) {
   const onDevice = hasDevice(account);
   const sort = onDevice ? "device_self_ns" : "host_self_ns";
-  const ops = useAsk<OpsAnswer>("ops", { ...scoped(false), sort, top: OPERATORS }, account !== undefined);
+  const ops = useAsk<OpsAnswer>("ops", { ...scoped(false), sort, top: MAX_OPERATORS }, account !== undefined);
   const kernels = useAsk<KernelsAnswer>(
     "kernels",
-    { ...scoped(false), top: KERNELS, full: true },
+    { ...scoped(false), top: MAX_KERNELS, full: true },
     account !== undefined && onDevice,
   );
   const totals = ops.data?.totals;

@@ -1,17 +1,16 @@
 // Each change simulated alone: what would help most. A row adds its change to the plan or removes it.
 
 import { rowsOf } from "../../data/rows.ts";
-import { defined } from "../../parts/defined-column.ts";
-import { Share } from "../../parts/figure.tsx";
+import type { ReplayRow, WhatIfAnswer } from "../../data/wire.ts";
 import { shortName, time } from "../../parts/format.ts";
 import { Name } from "../../parts/links.tsx";
+import { Share } from "../../parts/metric.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
-import { type Column, Table } from "../../parts/table.tsx";
+import { type Column, defined, Table } from "../../parts/table.tsx";
 import { changeOf, holds, type Plan, toggled } from "./plan.ts";
-import type { WhatIf, WhatIfRow } from "./types.ts";
 
 export function Helpful(props: {
-  answer: WhatIf;
+  answer: WhatIfAnswer;
   plan: Plan;
   /** None in a report: nothing can be replayed there. */
   set: ((plan: Plan) => void) | undefined;
@@ -21,7 +20,7 @@ export function Helpful(props: {
   const useful = answer.what_if.filter((row) => row.saves_ns !== 0);
   const useless = answer.what_if.filter((row) => row.saves_ns === 0);
   const most = Math.max(0, ...useful.map((row) => row.saves_share));
-  const columns: Column<WhatIfRow>[] = [
+  const columns: Column<ReplayRow>[] = [
     {
       field: "change",
       label: "Change",
@@ -66,7 +65,7 @@ export function Helpful(props: {
         label="What would help most"
         columns={columns}
         rows={rowsOf(useful)}
-        {...(set ? { onOpen: (row: WhatIfRow) => set(toggled(plan, row.change)) } : {})}
+        {...(set ? { onOpen: (row: ReplayRow) => set(toggled(plan, row.change)) } : {})}
         empty={<Empty title="None of the common changes would save anything." />}
       />
       {useless.length > 0 && (

@@ -2,6 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import type { Account } from "../../data/account.ts";
+import type { WhatIfAnswer } from "../../data/wire.ts";
 import { scoped } from "../../parts/scope.tsx";
 import { Await, Card } from "../../parts/states.tsx";
 import { busy } from "../../session/busy.ts";
@@ -12,7 +13,6 @@ import { Controls } from "./controls.tsx";
 import { Helpful } from "./helpful.tsx";
 import { fromParams, isEmpty, optionsOf, type Plan, toParams } from "./plan.ts";
 import { Result, Unchanged } from "./result.tsx";
-import type { WhatIf } from "./types.ts";
 import "./style.css";
 
 const PAUSE_MS = 250;
@@ -37,9 +37,9 @@ export function WhatIfTab({ account }: { account: Account | undefined }) {
   const plan = fromParams(param("change"), param("faster"));
   const settled = useSettled(plan);
   const set = (next: Plan) => setParams(toParams(next));
-  const standard = useAsk<WhatIf>("what-if", scoped(false));
+  const standard = useAsk<WhatIfAnswer>("what-if", scoped(false));
   const empty = isEmpty(settled);
-  const replay = useAsk<WhatIf>("what-if", optionsOf(settled, param("step")), !empty);
+  const replay = useAsk<WhatIfAnswer>("what-if", optionsOf(settled, param("step")), !empty);
   return (
     <div class="what-if">
       {source.isReport ? (

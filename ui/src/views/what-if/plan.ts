@@ -51,19 +51,19 @@ export interface Plan {
 }
 
 /** What means "takes no time": the shortest kernels round to nothing long before. */
-export const FREE = 1e9;
+export const FREE_SPEEDUP = 1e9;
 
 /** The stops of a slider. */
-export const SPEEDUPS = [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 7, 10, FREE] as const;
+export const SPEEDUPS = [1, 1.25, 1.5, 2, 2.5, 3, 4, 5, 7, 10, FREE_SPEEDUP] as const;
 
 /** `2×`, or what it means when nothing is left. */
 export function speedupLabel(speedup: number): string {
-  return speedup >= FREE ? "free" : `${speedup}×`;
+  return speedup >= FREE_SPEEDUP ? "free" : `${speedup}×`;
 }
 
 /** A change in words, with what takes no time called so. */
 export function readable(words: string): string {
-  return words.replaceAll(` ${FREE}x faster`, " free");
+  return words.replaceAll(` ${FREE_SPEEDUP}x faster`, " free");
 }
 
 /** The stop nearest to a speedup that came from a URL. */

@@ -13,13 +13,13 @@ import { columnAt, fillPixels, type Picture, type Room, rooms } from "./picture.
 import { entryTicks } from "./ticks.ts";
 
 /** Room for the axes. */
-export const LEFT = 66;
-export const BOTTOM = 22;
-export const TOP = 8;
+export const LEFT_PX = 66;
+export const BOTTOM_PX = 22;
+export const TOP_PX = 8;
 const FONT = "11.5px system-ui, sans-serif";
 /** Bands of at least so many pixels bear their name. */
-const TALL = 16;
-const WIDE = 70;
+const MIN_NAMED_HEIGHT_PX = 16;
+const MIN_NAMED_WIDTH_PX = 70;
 
 /** A picture as an image, with the names that fit. */
 interface Painted {
@@ -97,25 +97,25 @@ export class Board {
 
   /** The inner width and height, where bands are. */
   get inner(): { width: number; height: number } {
-    return { width: Math.max(1, this.width - LEFT), height: Math.max(1, this.height - TOP - BOTTOM) };
+    return { width: Math.max(1, this.width - LEFT_PX), height: Math.max(1, this.height - TOP_PX - BOTTOM_PX) };
   }
 
   x(at: number): number {
     const { from, to } = this.#model.window;
-    return LEFT + ((at - from) / (to - from)) * this.inner.width;
+    return LEFT_PX + ((at - from) / (to - from)) * this.inner.width;
   }
 
   y(value: number): number {
     const { low, high } = this.#model.window;
-    return this.height - BOTTOM - ((value - low) / (high - low)) * this.inner.height;
+    return this.height - BOTTOM_PX - ((value - low) / (high - low)) * this.inner.height;
   }
 
   /** The place of the axis and the bytes at a pixel. */
   at(x: number, y: number): { x: number; y: number } {
     const { from, to, low, high } = this.#model.window;
     return {
-      x: from + ((x - LEFT) / this.inner.width) * (to - from),
-      y: low + ((this.height - BOTTOM - y) / this.inner.height) * (high - low),
+      x: from + ((x - LEFT_PX) / this.inner.width) * (to - from),
+      y: low + ((this.height - BOTTOM_PX - y) / this.inner.height) * (high - low),
     };
   }
 
@@ -124,7 +124,7 @@ export class Board {
     this.width = Math.max(1, clientWidth);
     this.height = Math.max(1, clientHeight);
     const { width, height } = this.inner;
-    if (clientWidth > LEFT && clientHeight > TOP + BOTTOM) this.#model.resize(width, height);
+    if (clientWidth > LEFT_PX && clientHeight > TOP_PX + BOTTOM_PX) this.#model.resize(width, height);
     this.invalidate();
   }
 
@@ -147,7 +147,7 @@ export class Board {
     this.#grid(context);
     context.save();
     context.beginPath();
-    context.rect(LEFT, TOP, this.inner.width, this.inner.height);
+    context.rect(LEFT_PX, TOP_PX, this.inner.width, this.inner.height);
     context.clip();
     context.imageSmoothingEnabled = false;
     const look: Look = {
@@ -191,7 +191,8 @@ export class Board {
     const { colors, edges } = drawnColors(picture, own);
     fillPixels(picture, colors, edges, new Uint32Array(data.data.buffer));
     context.putImageData(data, 0, 0);
-    const known = old?.picture === picture ? old.rooms : rooms(picture, TALL, WIDE);
+    const known =
+      old?.picture === picture ? old.rooms : rooms(picture, MIN_NAMED_HEIGHT_PX, MIN_NAMED_WIDTH_PX);
     return { picture, look: key, image, rooms: known };
   }
 
@@ -225,15 +226,15 @@ export class Board {
     context.fillStyle = this.#dark ? "#f4f6f8" : "#10141a";
     context.globalAlpha = dimmed ? 0.45 : 0.9;
     for (const room of rooms) {
-      const from = Math.max(LEFT, left + ((right - left) * room.from) / head.columns);
+      const from = Math.max(LEFT_PX, left + ((right - left) * room.from) / head.columns);
       const to = Math.min(this.width, left + ((right - left) * room.to) / head.columns);
       const low = lower - ((lower - upper) * room.low) / head.rows;
       const high = lower - ((lower - upper) * room.high) / head.rows;
-      if (to - from < WIDE || low - high < TALL - 2) continue;
+      if (to - from < MIN_NAMED_WIDTH_PX || low - high < MIN_NAMED_HEIGHT_PX - 2) continue;
       const place = head.places[picture.place[room.drawn]!]?.place;
       const name = place ? `${bytes(picture.bytes[room.drawn]!)}  ${place.function}` : "";
       const text = this.#fitter?.fit(name, to - from - 12) ?? "";
-      if (text) context.fillText(text, from + 6, (Math.max(low - (low - high), TOP) + low) / 2);
+      if (text) context.fillText(text, from + 6, (Math.max(low - (low - high), TOP_PX) + low) / 2);
     }
     context.globalAlpha = 1;
   }
@@ -244,8 +245,8 @@ export class Board {
   ): void {
     const { window, axis } = this.#model;
     const { width, height } = this.inner;
-    const bottom = this.height - BOTTOM;
-    const [left, right] = only ? [only.from, only.to] : [LEFT, LEFT + width];
+    const bottom = this.height - BOTTOM_PX;
+    const [left, right] = only ? [only.from, only.to] : [LEFT_PX, LEFT_PX + width];
     context.fillStyle = this.#css.line;
     for (const value of byteTicks(window.low, window.high, Math.max(2, height / 60))) {
       const y = Math.round(this.y(value));
@@ -256,7 +257,11 @@ export class Board {
     context.textAlign = "right";
     context.textBaseline = "middle";
     for (const value of byteTicks(window.low, window.high, Math.max(2, height / 60)))
-      context.fillText(byteLabel(value), LEFT - 8, Math.min(bottom - 4, Math.max(TOP + 4, this.y(value))));
+      context.fillText(
+        byteLabel(value),
+        LEFT_PX - 8,
+        Math.min(bottom - 4, Math.max(TOP_PX + 4, this.y(value))),
+      );
     context.textBaseline = "alphabetic";
     const ticks =
       axis === "time"
@@ -264,7 +269,7 @@ export class Board {
         : entryTicks(window.from, window.to, Math.max(2, width / 130));
     for (const { at, label } of ticks) {
       const x = this.x(at);
-      context.textAlign = x > this.width - 30 ? "right" : x < LEFT + 20 ? "left" : "center";
+      context.textAlign = x > this.width - 30 ? "right" : x < LEFT_PX + 20 ? "left" : "center";
       context.fillText(label, x, bottom + 15);
     }
   }
@@ -312,33 +317,33 @@ export class Board {
   /** The state that is looked at, requests that failed, and the pointer. */
   #marks(context: CanvasRenderingContext2D): void {
     const model = this.#model;
-    const bottom = this.height - BOTTOM;
+    const bottom = this.height - BOTTOM_PX;
     context.fillStyle = this.#css.bad;
     for (const refusal of model.device.refusals) {
       const at = model.axis === "time" ? (refusal.at_ns ?? 0) : refusal.state;
       const x = Math.round(this.x(at));
-      context.fillRect(x, TOP, 2, bottom - TOP);
+      context.fillRect(x, TOP_PX, 2, bottom - TOP_PX);
       context.textAlign = x > this.width - 110 ? "right" : "left";
       context.textBaseline = "top";
       context.font = `600 ${FONT}`;
-      context.fillText("out of memory", x + (x > this.width - 110 ? -6 : 7), TOP + 2);
+      context.fillText("out of memory", x + (x > this.width - 110 ? -6 : 7), TOP_PX + 2);
       context.font = FONT;
     }
     const at = this.stateX();
     if (at !== undefined) {
       const x = Math.round(this.x(at));
       context.fillStyle = this.#css.select;
-      context.fillRect(x, TOP, 1, bottom - TOP);
+      context.fillRect(x, TOP_PX, 1, bottom - TOP_PX);
       context.beginPath();
-      context.moveTo(x - 5, TOP);
-      context.lineTo(x + 6, TOP);
-      context.lineTo(x + 0.5, TOP + 8);
+      context.moveTo(x - 5, TOP_PX);
+      context.lineTo(x + 6, TOP_PX);
+      context.lineTo(x + 0.5, TOP_PX + 8);
       context.fill();
     }
     const { pointer } = this;
     if (pointer && !this.box) {
       context.fillStyle = this.#css.quiet;
-      context.fillRect(Math.round(pointer.x), TOP, 1, bottom - TOP);
+      context.fillRect(Math.round(pointer.x), TOP_PX, 1, bottom - TOP_PX);
     }
   }
 
@@ -346,11 +351,11 @@ export class Board {
   #life(context: CanvasRenderingContext2D): void {
     const life = this.#model.life.peek();
     if (!life) return;
-    const left = Math.max(LEFT, this.x(life.from));
+    const left = Math.max(LEFT_PX, this.x(life.from));
     const right = Math.min(this.width, Math.max(this.x(life.to), this.x(life.from) + 3));
-    if (right <= LEFT || left >= this.width) return;
+    if (right <= LEFT_PX || left >= this.width) return;
     context.fillStyle = this.#css.accent;
-    context.fillRect(left, this.height - BOTTOM, right - left, 4);
+    context.fillRect(left, this.height - BOTTOM_PX, right - left, 4);
   }
 
   /** Where the state that is looked at lies on the axis. */

@@ -3,7 +3,7 @@
 import { effect } from "@preact/signals";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { DrawnPlace } from "../../../data/wire.ts";
-import { bytes, count, percent, time } from "../../../parts/format.ts";
+import { bytes, count, many, percent, time } from "../../../parts/format.ts";
 import { shortPath } from "../../../parts/source-link.tsx";
 import { Ticked, Trouble } from "../../../parts/states.tsx";
 import { hideTip, showTip } from "../../../parts/tip.tsx";
@@ -12,7 +12,6 @@ import { Board } from "./board.ts";
 import { css, lineColor, sizeColor } from "./colors.ts";
 import { Gestures, type Pointed } from "./gestures.ts";
 import type { Model } from "./model.ts";
-import { many } from "./words.ts";
 
 interface Props {
   model: Model;

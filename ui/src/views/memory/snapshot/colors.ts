@@ -5,10 +5,10 @@ import type { Picture } from "./picture.ts";
 
 export type ColorBy = "line" | "size";
 
-const OPAQUE = 0xff000000;
+const OPAQUE_BITS = 0xff000000;
 /** Sizes at the ends of the scale, as powers of two: 4 KiB and 4 GiB. */
-const SMALLEST = 12;
-const LARGEST = 32;
+const MIN_SIZE_LOG2 = 12;
+const MAX_SIZE_LOG2 = 32;
 /** Lines beyond those that are named. */
 const OTHER: Rgb = { r: 140, g: 146, b: 155 };
 
@@ -43,7 +43,7 @@ export function lineColor(hash: number, dark: boolean): Rgb {
 /** The color of a size: the larger, the stronger. */
 export function sizeColor(bytes: number, dark: boolean): Rgb {
   const power = Math.log2(Math.max(1, bytes));
-  const share = Math.max(0, Math.min(1, (power - SMALLEST) / (LARGEST - SMALLEST)));
+  const share = Math.max(0, Math.min(1, (power - MIN_SIZE_LOG2) / (MAX_SIZE_LOG2 - MIN_SIZE_LOG2)));
   const hue = 250 - 220 * share;
   return dark
     ? oklch(0.42 + 0.24 * share, 0.05 + 0.1 * share, hue)
@@ -72,8 +72,8 @@ export function drawnColors(picture: Picture, look: Look): { colors: Uint32Array
     const faded =
       (chosen >= 0 && i !== chosen) || (look.place !== undefined && picture.place[i] !== look.place);
     const color = faded ? mix(own, look.ground, 0.62) : own;
-    colors[i] = (pack(color) | OPAQUE) >>> 0;
-    edges[i] = (pack(mix(color, look.ground, 0.45)) | OPAQUE) >>> 0;
+    colors[i] = (pack(color) | OPAQUE_BITS) >>> 0;
+    edges[i] = (pack(mix(color, look.ground, 0.45)) | OPAQUE_BITS) >>> 0;
   }
   return { colors, edges };
 }

@@ -2,8 +2,9 @@
 
 import { useState } from "preact/hooks";
 import type { AllocationDetails, Definition } from "../../../data/types.ts";
-import { Defined, definition } from "../../../parts/figure.tsx";
+import { Fact } from "../../../parts/facts.tsx";
 import { bytes, count, percent, time } from "../../../parts/format.ts";
+import { definition } from "../../../parts/metric.tsx";
 import { SourceLink } from "../../../parts/source-link.tsx";
 import { Card } from "../../../parts/states.tsx";
 
@@ -67,17 +68,6 @@ export function Details({ details, of, definitions, onClose }: Props) {
       </dl>
       <Stack details={details} />
     </Card>
-  );
-}
-
-function Fact(props: { name: string; text?: string | undefined; children: preact.ComponentChildren }) {
-  return (
-    <div>
-      <dt>
-        <Defined text={props.text}>{props.name}</Defined>
-      </dt>
-      <dd>{props.children}</dd>
-    </div>
   );
 }
 

@@ -2,10 +2,10 @@
 
 import { startDrag } from "../../../parts/drag.ts";
 import { type Command, register } from "../../../session/commands.ts";
-import { BOTTOM, type Board, LEFT, TOP } from "./board.ts";
+import { BOTTOM_PX, type Board, LEFT_PX, TOP_PX } from "./board.ts";
 import type { Model } from "./model.ts";
 import { drawnAt } from "./picture.ts";
-import { panWindow, zoomAxis, zoomBytes } from "./view-window.ts";
+import { panWindow, zoomAxis, zoomBytes } from "./visible-window.ts";
 
 const CLICK_PX = 4;
 /** A box flatter than this is about time alone. */
@@ -16,7 +16,7 @@ const LINE_PX = 20;
 const PAN_SPEED = 1.1;
 const ZOOM_SPEED = 7;
 /** One press without holding, as from the palette. */
-const NUDGE = 0.16;
+const NUDGE_SECONDS = 0.16;
 
 type Held = "in" | "out" | "left" | "right" | "up" | "down" | "taller" | "flatter";
 
@@ -78,7 +78,7 @@ export class Gestures {
 
   #isInside(x: number, y: number): boolean {
     const board = this.#board;
-    return x >= LEFT && x <= board.width && y >= TOP && y <= board.height - BOTTOM;
+    return x >= LEFT_PX && x <= board.width && y >= TOP_PX && y <= board.height - BOTTOM_PX;
   }
 
   #hover(event: PointerEvent): void {
@@ -137,13 +137,13 @@ export class Gestures {
   #box(a: { x: number; y: number }, b: { x: number; y: number }) {
     const board = this.#board;
     const flat = Math.abs(a.y - b.y) < FLAT_PX;
-    const clampX = (x: number) => Math.min(board.width, Math.max(LEFT, x));
-    const clampY = (y: number) => Math.min(board.height - BOTTOM, Math.max(TOP, y));
+    const clampX = (x: number) => Math.min(board.width, Math.max(LEFT_PX, x));
+    const clampY = (y: number) => Math.min(board.height - BOTTOM_PX, Math.max(TOP_PX, y));
     return {
       x0: clampX(Math.min(a.x, b.x)),
       x1: clampX(Math.max(a.x, b.x)),
-      y0: flat ? TOP : clampY(Math.min(a.y, b.y)),
-      y1: flat ? board.height - BOTTOM : clampY(Math.max(a.y, b.y)),
+      y0: flat ? TOP_PX : clampY(Math.min(a.y, b.y)),
+      y1: flat ? board.height - BOTTOM_PX : clampY(Math.max(a.y, b.y)),
     };
   }
 
@@ -165,8 +165,8 @@ export class Gestures {
     const [dx, dy] = [event.deltaX * step, event.deltaY * step];
     const { x, y } = this.#place(event);
     const { width, height } = this.#board.inner;
-    const right = (x - LEFT) / width;
-    const up = 1 - (y - TOP) / height;
+    const right = (x - LEFT_PX) / width;
+    const up = 1 - (y - TOP_PX) / height;
     if (event.ctrlKey || event.metaKey) {
       const factor = Math.exp(dy * WHEEL_ZOOM);
       const zoom = event.shiftKey || event.altKey ? zoomBytes : zoomAxis;
@@ -215,7 +215,7 @@ export class Gestures {
 
   /** A key goes down; without one, a short push. */
   #hold(held: Held, code: string | undefined): void {
-    if (code === undefined) this.#move(held, NUDGE);
+    if (code === undefined) this.#move(held, NUDGE_SECONDS);
     else {
       if (this.#held.size === 0) this.#last = performance.now();
       this.#held.set(code, held);
@@ -235,8 +235,8 @@ export class Gestures {
     const { window, extent } = model;
     const { pointer } = this.#board;
     const { width, height } = this.#board.inner;
-    const right = pointer ? (pointer.x - LEFT) / width : 0.5;
-    const up = pointer ? 1 - (pointer.y - TOP) / height : 0.5;
+    const right = pointer ? (pointer.x - LEFT_PX) / width : 0.5;
+    const up = pointer ? 1 - (pointer.y - TOP_PX) / height : 0.5;
     const pan = PAN_SPEED * seconds;
     const moves: Record<Held, () => void> = {
       in: () => model.show(zoomAxis(window, ZOOM_SPEED ** -seconds, right, extent)),

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { AllocationDetails, MemoryAbout, MemoryDevice } from "../../../data/types.ts";
 import { Choice } from "../../../parts/choice.tsx";
-import { bytes, count, time } from "../../../parts/format.ts";
+import { bytes, count, many, time } from "../../../parts/format.ts";
 import { Await, Card, Empty } from "../../../parts/states.tsx";
 import { numberParam, param, setParams } from "../../../session/route.ts";
 import { runId, source } from "../../../session/state.ts";
@@ -14,7 +14,6 @@ import { Leaks } from "./leaks.tsx";
 import { type Axis, Model, type Stacked } from "./model.ts";
 import { Moment } from "./moment.tsx";
 import { OutOfMemory } from "./out-of-memory.tsx";
-import { many } from "./words.ts";
 import "./style.css";
 
 export function SnapshotMemory() {

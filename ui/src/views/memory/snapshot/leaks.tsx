@@ -2,14 +2,13 @@
 
 import type { Definition } from "../../../data/types.ts";
 import type { FullRow, LeakRow, LookedAtRow, MemoryLeaks } from "../../../data/wire.ts";
-import { Defined, definition } from "../../../parts/figure.tsx";
-import { bytes, count, time } from "../../../parts/format.ts";
-import { SourceLink } from "../../../parts/source-link.tsx";
+import { bytes, many, time } from "../../../parts/format.ts";
+import { Defined, definition } from "../../../parts/metric.tsx";
+import { functionColumn, PlainTable, placeColumn } from "../../../parts/plain-table.tsx";
 import { Card } from "../../../parts/states.tsx";
 import { useAsk } from "../../../session/use-ask.ts";
-import { many } from "./words.ts";
 
-const ROWS = 5;
+const MAX_ROWS = 5;
 
 export function Leaks({ device }: { device: number }) {
   const { data } = useAsk<MemoryLeaks>("memory", { leaks: true });
@@ -21,10 +20,10 @@ export function Leaks({ device }: { device: number }) {
   return (
     <Card title="What grows" class="snap-leaks largest" note={looked.told}>
       <p class="snap-told">{headline(rows)}</p>
-      <Rows rows={rows.slice(0, ROWS)} definitions={data.definitions ?? []} />
-      {rows.length > ROWS && (
+      <Rows rows={rows.slice(0, MAX_ROWS)} definitions={data.definitions ?? []} />
+      {rows.length > MAX_ROWS && (
         <p class="quiet">
-          {many(rows.length - ROWS, "more line")} with less growth: `stepscope memory --leaks`.
+          {many(rows.length - MAX_ROWS, "more line")} with less growth: `stepscope memory --leaks`.
         </p>
       )}
       {full.length > 0 && <WhenFull rows={full} text={definition(data.definitions, "iterations_left")} />}
@@ -52,45 +51,29 @@ function headline(rows: LeakRow[]): string {
 }
 
 function Rows({ rows, definitions }: { rows: LeakRow[]; definitions: Definition[] }) {
-  const head = (field: string, label: string) => (
-    <th scope="col" class="num">
-      <Defined text={definition(definitions, field)}>{label}</Defined>
-    </th>
-  );
   return (
     <div class="snap-scroll">
-      <table class="plain" aria-label="What grows">
-        <thead>
-          <tr>
-            <th scope="col">Function</th>
-            {head("growth_bytes_each", `Per ${rows[0]!.per}`)}
-            {head("growth_low", "95% interval")}
-            {head("held_bytes", "Held")}
-            {head("held_count", "Pieces")}
-            <th scope="col" class="hot-place">
-              Where
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${row.file}:${row.line} ${row.function}`}>
-              <td class="name">
-                <bdi>{row.function}</bdi>
-              </td>
-              <td class="num">+{bytes(row.growth_bytes_each)}</td>
-              <td class="num">
-                {bytes(row.growth_low)} to {bytes(row.growth_high)}
-              </td>
-              <td class="num">{bytes(row.held_bytes)}</td>
-              <td class="num">{count(row.held_count)}</td>
-              <td class="hot-place quiet">
-                {row.file && <SourceLink file={row.file} line={row.line || null} />}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        label="What grows"
+        of={definitions}
+        rows={rows}
+        columns={[
+          functionColumn(),
+          {
+            field: "growth_bytes_each",
+            label: `Per ${rows[0]!.per}`,
+            cell: (row) => `+${bytes(row.growth_bytes_each)}`,
+          },
+          {
+            field: "growth_low",
+            label: "95% interval",
+            cell: (row) => `${bytes(row.growth_low)} to ${bytes(row.growth_high)}`,
+          },
+          "held_bytes",
+          "held_count",
+          placeColumn(),
+        ]}
+      />
     </div>
   );
 }

@@ -3,22 +3,21 @@
 import { useState } from "preact/hooks";
 import type { Definition, Instant } from "../../../data/types.ts";
 import type { MapBlock, MapSegment } from "../../../data/wire.ts";
-import { Defined, definition } from "../../../parts/figure.tsx";
-import { bytes, count, percent } from "../../../parts/format.ts";
+import { bytes, count, many, percent } from "../../../parts/format.ts";
+import { PlainTable } from "../../../parts/plain-table.tsx";
 import { shortPath } from "../../../parts/source-link.tsx";
 import { Card } from "../../../parts/states.tsx";
 import { hideTip, showTip } from "../../../parts/tip.tsx";
 import { source } from "../../../session/state.ts";
 import { useLoaded } from "../../../session/use-ask.ts";
-import { many } from "./words.ts";
 
-const ROWS = 12;
-const MORE = 100;
+const FIRST_ROWS = 12;
+const MORE_ROWS = 100;
 /** The width of a bar in its own units. */
-const UNITS = 10_000;
+const BAR_UNITS = 10_000;
 
 /** Frames of a stack in a tip. */
-const FRAMES = 6;
+const MAX_FRAMES = 6;
 
 interface Props {
   run: number;
@@ -36,9 +35,8 @@ const STATES: readonly { state: MapBlock["state"]; name: string }[] = [
 ];
 
 export function Segments({ run, device, of, definitions, onAllocation }: Props) {
-  const [rows, setRows] = useState(ROWS);
+  const [rows, setRows] = useState(FIRST_ROWS);
   const { segments, segment_count, outside } = of.map;
-  const text = (field: string) => definition(definitions, field);
   const used = new Set(segments.flatMap((segment) => segment.blocks.map((block) => block.state)));
   const pools = segments.some((segment) => segment.pool !== null && segment.pool !== "0.0");
   if (segments.length === 0) return null;
@@ -55,51 +53,44 @@ export function Segments({ run, device, of, definitions, onAllocation }: Props) 
         ))}
       </ul>
       <div class="snap-scroll">
-        <table class="plain snap-map" aria-label="Segments">
-          <thead>
-            <tr>
-              <th scope="col" class="num">
-                Size
-              </th>
-              <Head text={text("allocated_bytes")}>In use</Head>
-              <Head text={text("largest_free_bytes")}>Largest free</Head>
-              <th scope="col">Kind</th>
-              <th scope="col" class="num">
-                Stream
-              </th>
-              {pools && <th scope="col">Pool</th>}
-              <th scope="col" class="snap-map-bar">
-                Blocks by address, each bar at its own scale
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {segments.slice(0, rows).map((segment) => (
-              <tr key={segment.address}>
-                <td class="num">{bytes(segment.bytes)}</td>
-                <td class="num">{percent(segment.allocated_bytes / Math.max(1, segment.bytes))}</td>
-                <td class="num">
-                  {segment.largest_free_bytes > 0 ? (
-                    bytes(segment.largest_free_bytes)
-                  ) : (
-                    <span class="quiet">none</span>
-                  )}
-                </td>
-                <td>{kind(segment)}</td>
-                <td class="num">{segment.stream ?? "–"}</td>
-                {pools && <td>{segment.pool === "0.0" ? "default" : (segment.pool ?? "–")}</td>}
-                <td class="snap-map-bar">
-                  <Blocks run={run} device={device} segment={segment} onAllocation={onAllocation} />
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable
+          label="Segments"
+          class="snap-map"
+          of={definitions}
+          rows={segments.slice(0, rows)}
+          columns={[
+            { label: "Size", cell: (segment) => bytes(segment.bytes) },
+            {
+              field: "allocated_bytes",
+              cell: (segment) => percent(segment.allocated_bytes / Math.max(1, segment.bytes)),
+            },
+            {
+              field: "largest_free_bytes",
+              cell: ({ largest_free_bytes: largest }) =>
+                largest > 0 ? bytes(largest) : <span class="quiet">none</span>,
+            },
+            { label: "Kind", as: "text", cell: kind },
+            { label: "Stream", cell: (segment) => segment.stream ?? "–" },
+            pools && {
+              label: "Pool",
+              as: "text",
+              cell: (segment) => (segment.pool === "0.0" ? "default" : (segment.pool ?? "–")),
+            },
+            {
+              label: "Blocks by address, each bar at its own scale",
+              as: "text",
+              class: "snap-map-bar",
+              cell: (segment) => (
+                <Blocks run={run} device={device} segment={segment} onAllocation={onAllocation} />
+              ),
+            },
+          ]}
+        />
       </div>
       {segments.length > rows && (
         <p class="mem-more">
-          <button type="button" onClick={() => setRows(rows + MORE)}>
-            Show {count(Math.min(MORE, segments.length - rows))} more
+          <button type="button" onClick={() => setRows(rows + MORE_ROWS)}>
+            Show {count(Math.min(MORE_ROWS, segments.length - rows))} more
           </button>
         </p>
       )}
@@ -108,18 +99,10 @@ export function Segments({ run, device, of, definitions, onAllocation }: Props) 
           {segment_count > segments.length &&
             `The ${count(segments.length)} largest of ${count(segment_count)} segments are listed. `}
           {outside > 0 &&
-            `${count(outside)} allocations lie in no segment: the history does not say where they are.`}
+            `${many(outside, "allocation")} in no segment: the history does not say where they are.`}
         </p>
       )}
     </Card>
-  );
-}
-
-function Head({ text, children }: { text: string | undefined; children: string }) {
-  return (
-    <th scope="col" class="num">
-      <Defined text={text}>{children}</Defined>
-    </th>
   );
 }
 
@@ -137,7 +120,7 @@ function Blocks(props: {
   onAllocation: (id: number) => void;
 }) {
   const { segment, onAllocation } = props;
-  const scale = UNITS / Math.max(1, segment.bytes);
+  const scale = BAR_UNITS / Math.max(1, segment.bytes);
   const starts: number[] = [];
   let end = 0;
   for (const block of segment.blocks) {
@@ -154,7 +137,7 @@ function Blocks(props: {
     // biome-ignore lint/a11y/useKeyWithClickEvents: the table of lines leads to the same allocations by keyboard
     <svg
       class="snap-blocks"
-      viewBox={`0 0 ${UNITS} 10`}
+      viewBox={`0 0 ${BAR_UNITS} 10`}
       preserveAspectRatio="none"
       role="img"
       aria-label={`${bytes(segment.bytes)} at ${segment.address}: ${many(segment.blocks_in_use, "block")} in use, ${percent(segment.allocated_bytes / Math.max(1, segment.bytes))} of the bytes`}
@@ -196,7 +179,7 @@ function Tip({ run, device, block }: { run: number; device: number; block: MapBl
     source.memoryAllocation(run, device, id ?? 0, "allocations", signal),
   );
   const details = loaded.data?.id === id ? loaded.data : undefined;
-  const frames = (details?.frames ?? []).filter((frame) => frame.python).slice(0, FRAMES);
+  const frames = (details?.frames ?? []).filter((frame) => frame.python).slice(0, MAX_FRAMES);
   const name = STATES.find(({ state }) => state === block.state)?.name ?? block.state;
   return (
     <div class="snap-tip num">

@@ -6,7 +6,7 @@ import type { MemoryDevice, MemoryWindow, Problem } from "../../../data/types.ts
 import { busy } from "../../../session/busy.ts";
 import type { ColorBy } from "./colors.ts";
 import { decodePicture, type Picture, type Window } from "./picture.ts";
-import { clampWindow, type Extent, isWhole } from "./view-window.ts";
+import { clampWindow, type Extent, isWhole } from "./visible-window.ts";
 
 export type Axis = "entry" | "time";
 /** Every allocation, those of one pool, or the segments. */
@@ -16,7 +16,7 @@ export type Stacked = { of: "allocations" } | { of: "pool"; pool: string } | { o
 const REST_MS = 40;
 /** Reserved memory is in sight at first unless it would make everything else small. */
 const RESERVED_IN_SIGHT = 2.5;
-const AIR = 1.05;
+const HEADROOM_RATIO = 1.05;
 
 export class Model {
   readonly run: number;
@@ -64,9 +64,9 @@ export class Model {
     const most = Math.max(peak, device.peak_reserved_bytes, 1);
     this.extent = {
       to: axis === "time" ? Math.max(1, (device.duration_ns ?? 0) + 1) : device.states,
-      high: most * AIR,
+      high: most * HEADROOM_RATIO,
     };
-    const high = most > RESERVED_IN_SIGHT * peak ? Math.max(1, peak) * AIR : this.extent.high;
+    const high = most > RESERVED_IN_SIGHT * peak ? Math.max(1, peak) * HEADROOM_RATIO : this.extent.high;
     this.home = { from: 0, to: this.extent.to, low: 0, high };
     this.window = this.home;
     this.state.value = device.peak_state;

@@ -2,8 +2,9 @@
 
 import { useMemo, useState } from "preact/hooks";
 import type { Definition, Flame, Instant, MemoryDevice } from "../../../data/types.ts";
-import { Defined, definition, Figure, Share } from "../../../parts/figure.tsx";
-import { bytes, count, percent, time } from "../../../parts/format.ts";
+import { bytes, count, many, percent, time } from "../../../parts/format.ts";
+import { Metric, Share } from "../../../parts/metric.tsx";
+import { PlainTable } from "../../../parts/plain-table.tsx";
 import { SourceLink } from "../../../parts/source-link.tsx";
 import { Await, Card } from "../../../parts/states.tsx";
 import { source } from "../../../session/state.ts";
@@ -14,9 +15,8 @@ import "../../flame/style.css";
 import { place, treeOf } from "../../flame/tree.ts";
 import { css, lineColor } from "./colors.ts";
 import { Segments } from "./map.tsx";
-import { many } from "./words.ts";
 
-const ROWS = 10;
+const MAX_ROWS = 10;
 
 interface Props {
   run: number;
@@ -37,7 +37,7 @@ export function Moment(props: Props) {
       {(data) => (
         <div class="mem">
           <Card title={title(data, device)} note={<Jumps {...props} />}>
-            <Figures of={data} definitions={props.definitions} />
+            <Metrics of={data} definitions={props.definitions} />
           </Card>
           <Lines of={data} definitions={props.definitions} onAllocation={props.onAllocation} />
           <Await of={flame}>{(columns) => <LiveFlame columns={columns} />}</Await>
@@ -90,44 +90,21 @@ function Jumps({ device, state, onState }: Props) {
   );
 }
 
-function Figures({ of, definitions }: { of: Instant; definitions: Definition[] }) {
-  const text = (field: string) => definition(definitions, field);
+function Metrics({ of, definitions }: { of: Instant; definitions: Definition[] }) {
   const { free_bytes, reserved_bytes, pending_bytes, map } = of;
+  const part = (of: number, all: number, what: string) =>
+    all > 0 ? `${percent(of / all)} of ${what}` : undefined;
+  const metric = (field: keyof Instant | "largest_free_bytes", value: number, note?: string) => (
+    <Metric of={definitions} field={field} value={bytes(value)} note={note} />
+  );
   return (
-    <div class="figures">
-      <Figure
-        label="In use"
-        value={bytes(of.allocated_bytes)}
-        text={text("allocated_bytes")}
-        note={many(of.allocations, "allocation")}
-      />
-      <Figure
-        label="Requested"
-        value={bytes(of.requested_bytes)}
-        text={text("requested_bytes")}
-        note="of what is in use or pending"
-      />
-      {pending_bytes > 0 && (
-        <Figure label="Pending" value={bytes(pending_bytes)} text={text("pending_bytes")} />
-      )}
-      <Figure
-        label="Reserved"
-        value={bytes(reserved_bytes)}
-        text={text("reserved_bytes")}
-        note={many(map.segment_count, "segment")}
-      />
-      <Figure
-        label="Free inside"
-        value={bytes(free_bytes)}
-        text={text("free_bytes")}
-        note={reserved_bytes > 0 ? `${percent(free_bytes / reserved_bytes)} of reserved` : undefined}
-      />
-      <Figure
-        label="Largest free"
-        value={bytes(map.largest_free_bytes)}
-        text={text("largest_free_bytes")}
-        note={free_bytes > 0 ? `${percent(map.largest_free_bytes / free_bytes)} of free` : undefined}
-      />
+    <div class="metrics">
+      {metric("allocated_bytes", of.allocated_bytes, many(of.allocations, "allocation"))}
+      {metric("requested_bytes", of.requested_bytes, "of what is in use or pending")}
+      {pending_bytes > 0 && metric("pending_bytes", pending_bytes)}
+      {metric("reserved_bytes", reserved_bytes, many(map.segment_count, "segment"))}
+      {metric("free_bytes", free_bytes, part(free_bytes, reserved_bytes, "reserved"))}
+      {metric("largest_free_bytes", map.largest_free_bytes, part(map.largest_free_bytes, free_bytes, "free"))}
     </div>
   );
 }
@@ -135,61 +112,51 @@ function Figures({ of, definitions }: { of: Instant; definitions: Definition[] }
 function Lines(props: { of: Instant; definitions: Definition[]; onAllocation: (id: number) => void }) {
   const [all, showAll] = useState(false);
   const { lines, line_count } = props.of;
-  const text = (field: string) => definition(props.definitions, field);
   const dark = theme.value === "dark";
-  const shown = all ? lines : lines.slice(0, ROWS);
+  const shown = all ? lines : lines.slice(0, MAX_ROWS);
   if (lines.length === 0) return null;
   return (
     <Card title="In use, by line" class="largest">
       <div class="snap-scroll">
-        <table class="plain" aria-label="In use, by line">
-          <thead>
-            <tr>
-              <th scope="col">Function</th>
-              <Head text={text("bytes")}>In use</Head>
-              <Head text={text("share")}>Share</Head>
-              <Head text={text("allocations")}>Allocations</Head>
-              <th scope="col" class="num">
-                Largest
-              </th>
-              <th scope="col" class="hot-place">
-                Where
-              </th>
-            </tr>
-          </thead>
-          <tbody>
-            {shown.map((line) => (
-              <tr key={`${line.place.file}:${line.place.line} ${line.place.function}`}>
-                <td class="name">
-                  <span class="swatch" style={{ background: css(lineColor(line.place.hash, dark)) }} />{" "}
-                  <bdi>{line.place.function}</bdi>
-                </td>
-                <td class="num">{bytes(line.bytes)}</td>
-                <td class="num">
-                  <Share share={line.share} />
-                </td>
-                <td class="num">{count(line.allocations)}</td>
-                <td class="num">
-                  <button type="button" class="link" onClick={() => props.onAllocation(line.largest)}>
-                    Show
-                  </button>
-                </td>
-                <td class="hot-place quiet">
-                  {line.place.file ? (
-                    <SourceLink file={line.place.file} line={line.place.line || null} />
-                  ) : (
-                    noPlace(line.place.function)
-                  )}
-                </td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <PlainTable
+          label="In use, by line"
+          of={props.definitions}
+          rows={shown}
+          columns={[
+            {
+              label: "Function",
+              as: "name",
+              cell: ({ place }) => (
+                <>
+                  <span class="swatch" style={{ background: css(lineColor(place.hash, dark)) }} />{" "}
+                  <bdi>{place.function}</bdi>
+                </>
+              ),
+            },
+            "bytes",
+            { field: "share", cell: (line) => <Share share={line.share} /> },
+            "allocations",
+            {
+              label: "Largest",
+              cell: (line) => (
+                <button type="button" class="link" onClick={() => props.onAllocation(line.largest)}>
+                  Show
+                </button>
+              ),
+            },
+            {
+              label: "Where",
+              as: "place",
+              cell: ({ place: { file, line, function: name } }) =>
+                file ? <SourceLink file={file} line={line || null} /> : noPlace(name),
+            },
+          ]}
+        />
       </div>
-      {line_count > ROWS && (
+      {line_count > MAX_ROWS && (
         <p class="mem-more quiet">
           <button type="button" onClick={() => showAll(!all)}>
-            {all ? "Show fewer" : `Show ${count(Math.min(line_count, lines.length) - ROWS)} more`}
+            {all ? "Show fewer" : `Show ${count(Math.min(line_count, lines.length) - MAX_ROWS)} more`}
           </button>
           {all &&
             line_count > lines.length &&
@@ -203,14 +170,6 @@ function Lines(props: { of: Instant; definitions: Definition[]; onAllocation: (i
 /** Why a line has no place in a file. */
 function noPlace(name: string): string {
   return name.startsWith("(backward") ? "threads without Python" : "no Python on the stack";
-}
-
-function Head({ text, children }: { text: string | undefined; children: string }) {
-  return (
-    <th scope="col" class="num">
-      <Defined text={text}>{children}</Defined>
-    </th>
-  );
 }
 
 function LiveFlame({ columns }: { columns: Flame }) {

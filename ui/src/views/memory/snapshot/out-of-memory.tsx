@@ -2,9 +2,9 @@
 
 import type { Definition, MemoryDevice } from "../../../data/types.ts";
 import type { HolderRow, MemoryOutOfMemory, Obstacle, OomRow } from "../../../data/wire.ts";
-import { Defined, definition, Figure, Share } from "../../../parts/figure.tsx";
 import { bytes, count } from "../../../parts/format.ts";
-import { SourceLink } from "../../../parts/source-link.tsx";
+import { Metric, Share } from "../../../parts/metric.tsx";
+import { functionColumn, PlainTable, placeColumn } from "../../../parts/plain-table.tsx";
 import { Await, Card } from "../../../parts/states.tsx";
 import { useAsk } from "../../../session/use-ask.ts";
 
@@ -43,8 +43,9 @@ function One(props: Props & { row: OomRow; holders: HolderRow[]; data: MemoryOut
   const moment = device.refusals[row.refusal - 1];
   const note =
     device.refusal_count > 1 ? `the last of ${count(device.refusal_count)} requests that failed` : undefined;
-  const text = (field: string) => definition(definitions, field);
-  const isShortage = row.why === "shortage";
+  const metric = (field: string, value: number, note?: string) => (
+    <Metric of={definitions} field={field} value={bytes(value)} note={note} />
+  );
   return (
     <Card title={`Out of memory: ${REASONS[row.why]}`} class="snap-oom largest" note={note}>
       <p class="snap-told">
@@ -55,18 +56,13 @@ function One(props: Props & { row: OomRow; holders: HolderRow[]; data: MemoryOut
           </button>
         )}
       </p>
-      <div class="figures">
-        <Figure label="Asked for" value={bytes(row.asked_bytes)} text={text("asked_bytes")} />
-        {isShortage && <Figure label="Missing" value={bytes(row.missing_bytes)} text={text("missing_bytes")} />}
-        <Figure label="In use then" value={bytes(row.allocated_bytes)} text={text("allocated_bytes_now")} />
-        <Figure label="Free inside" value={bytes(row.free_bytes)} text={text("free_bytes")} />
-        <Figure label="Largest free" value={bytes(row.largest_free_bytes)} text={text("largest_free_bytes")} />
-        <Figure
-          label="Left on device"
-          value={bytes(row.device_free_bytes)}
-          text={text("device_free_bytes")}
-          {...(row.limited ? { note: "not for this process" } : {})}
-        />
+      <div class="metrics">
+        {metric("asked_bytes", row.asked_bytes)}
+        {row.why === "shortage" && metric("missing_bytes", row.missing_bytes)}
+        {metric("allocated_bytes_now", row.allocated_bytes)}
+        {metric("free_bytes", row.free_bytes)}
+        {metric("largest_free_bytes", row.largest_free_bytes)}
+        {metric("device_free_bytes", row.device_free_bytes, row.limited ? "not for this process" : undefined)}
       </div>
       <Holders rows={holders} definitions={definitions} />
     </Card>
@@ -75,49 +71,26 @@ function One(props: Props & { row: OomRow; holders: HolderRow[]; data: MemoryOut
 
 function Holders({ rows, definitions }: { rows: HolderRow[]; definitions: Definition[] }) {
   if (rows.length === 0) return null;
-  const head = (field: string, label: string) => (
-    <th scope="col" class="num">
-      <Defined text={definition(definitions, field)}>{label}</Defined>
-    </th>
-  );
   return (
     <div class="snap-scroll">
-      <table class="plain" aria-label="What held most then">
-        <thead>
-          <tr>
-            <th scope="col">What held most then</th>
-            {head("held_bytes", "Held")}
-            {head("held_share", "Share")}
-            {head("held_count", "Pieces")}
-            <th scope="col">
-              <Defined text="What most of it was for, guessed from who allocated and who freed it.">
-                A guess
-              </Defined>
-            </th>
-            <th scope="col" class="hot-place">
-              Where
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <tr key={`${row.file}:${row.line} ${row.function}`}>
-              <td class="name">
-                <bdi>{row.function}</bdi>
-              </td>
-              <td class="num">{bytes(row.held_bytes)}</td>
-              <td class="num">
-                <Share share={row.held_share} />
-              </td>
-              <td class="num">{count(row.held_count)}</td>
-              <td>{row.category}</td>
-              <td class="hot-place quiet">
-                {row.file && <SourceLink file={row.file} line={row.line || null} />}
-              </td>
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <PlainTable
+        label="What held most then"
+        of={definitions}
+        rows={rows}
+        columns={[
+          functionColumn("What held most then"),
+          "held_bytes",
+          { field: "held_share", cell: (row) => <Share share={row.held_share} /> },
+          "held_count",
+          {
+            label: "A guess",
+            text: "What most of it was for, guessed from who allocated and who freed it.",
+            as: "text",
+            cell: (row) => row.category,
+          },
+          placeColumn(),
+        ]}
+      />
     </div>
   );
 }

@@ -86,7 +86,7 @@ export function drawnAt(picture: Picture, x: number, y: number): number | undefi
 }
 
 /** Rows of a band from which its upper edge is drawn. */
-const EDGE = 4;
+const MIN_EDGE_ROWS = 4;
 
 /** Fills pixels, the upper row first. `colors` and `edges` are by drawn allocation, as pixels have them. */
 export function fillPixels(
@@ -105,7 +105,7 @@ export function fillPixels(
       const drawn = runDrawn[run]!;
       const end = endRow[run]!;
       const color = colors[drawn]!;
-      const thick = end - row >= EDGE;
+      const thick = end - row >= MIN_EDGE_ROWS;
       let at = (rows - 1 - row) * columns + column;
       for (; row < end; row++, at -= columns) pixels[at] = color;
       if (thick) pixels[at + columns] = edges[drawn]!;

@@ -1,8 +1,8 @@
 // The scale of the step chart: a roof where a few steps tower over all others, and which bars are numbered.
 
 /** Steps this many times above the rest are cut off, so that the rest can be read. */
-const TOWERING = 3;
-const ROOM = 1.3;
+const MIN_CUT_RATIO = 3;
+const HEADROOM_RATIO = 1.3;
 
 /** The height at which bars are cut off; none if no step is much longer. */
 export function roof(heights: readonly number[]): number | undefined {
@@ -10,8 +10,8 @@ export function roof(heights: readonly number[]): number | undefined {
   const sorted = [...heights].sort((a, b) => a - b);
   const usual = sorted[Math.floor(0.9 * (sorted.length - 1))] ?? 0;
   const highest = sorted[sorted.length - 1] ?? 0;
-  const cap = usual * ROOM;
-  return cap > 0 && highest > TOWERING * cap ? cap : undefined;
+  const cap = usual * HEADROOM_RATIO;
+  return cap > 0 && highest > MIN_CUT_RATIO * cap ? cap : undefined;
 }
 
 /** Every how many bars one is numbered, so that they do not touch. */

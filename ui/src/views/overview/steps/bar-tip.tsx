@@ -1,6 +1,6 @@
 // What a bar of the step chart says when pointed at.
 
-import { count, percent, time } from "../../../parts/format.ts";
+import { count, percent, plain, time } from "../../../parts/format.ts";
 import { PARTS } from "../types.ts";
 import type { StepBar } from "./bins.ts";
 
@@ -12,10 +12,10 @@ function title(bar: StepBar): string {
 /** The same in one sentence, for screen readers. */
 export function barLabel(bar: StepBar): string {
   const parts = PARTS.filter(({ field }) => bar.parts[field] > 0).map(
-    ({ field, label }) => `${label} ${time(bar.parts[field])}`,
+    ({ field }) => `${plain(field)} ${time(bar.parts[field])}`,
   );
   const mean = bar.steps > 1 ? " on average" : "";
-  const partial = bar.partial.length > 0 ? ", partial" : "";
+  const partial = bar.partial.length > 0 ? ", left out" : "";
   return `${title(bar)}: ${time(bar.wall_ns)}${mean}${partial}; ${parts.join(", ")}`;
 }
 
@@ -25,10 +25,10 @@ export function BarTip({ bar, canChoose }: { bar: StepBar; canChoose: boolean })
       <strong>{title(bar)}</strong>
       <table>
         <tbody>
-          {PARTS.filter(({ field }) => bar.parts[field] > 0).map(({ field, label, category }) => (
+          {PARTS.filter(({ field }) => bar.parts[field] > 0).map(({ field, category }) => (
             <tr key={field}>
               <td>
-                <span class={`swatch cat-${category}`} /> {label}
+                <span class={`swatch cat-${category}`} /> {plain(field)}
               </td>
               <td class="num">{time(bar.parts[field])}</td>
               <td class="num quiet">{percent(bar.parts[field] / bar.wall_ns)}</td>
@@ -48,7 +48,7 @@ export function BarTip({ bar, canChoose }: { bar: StepBar; canChoose: boolean })
           )}
         </tbody>
       </table>
-      {bar.partial[0] && <p>Partial: {bar.partial[0]}</p>}
+      {bar.partial[0] && <p>Left out of averages: {bar.partial[0]}</p>}
       {canChoose && <p class="quiet">Click to show only {bar.steps > 1 ? "these steps" : "this step"}.</p>}
     </div>
   );

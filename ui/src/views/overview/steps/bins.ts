@@ -1,6 +1,14 @@
 // Steps as bars: a few thousand would be thinner than a pixel, so neighbors share a bar and the bar says so.
 
+import type { Partial } from "../../../data/wire.ts";
 import { PARTS, type PartField, type PartTimes, type StepRow } from "../types.ts";
+
+const REASONS: Readonly<Record<Partial, string>> = {
+  no_device_work: "it launched no device work, as those before it did",
+  little_device_work: "the recording ended before all of its device work",
+  cut: "the recording ended in it",
+  pause: "a pause, such as a validation or a checkpoint",
+};
 
 /** The most bars a chart draws. */
 export const MAX_BARS = 400;
@@ -38,7 +46,7 @@ function bar(steps: readonly StepRow[]): StepBar {
     wall_ns: mean("wall_ns"),
     parts: Object.fromEntries(PARTS.map(({ field }) => [field, mean(field)])) as PartTimes,
     longest,
-    partial: steps.filter((s) => s.partial).map((s) => s.partial_reason ?? "some of its work was not recorded"),
+    partial: steps.filter((s) => s.partial).map((s) => REASONS[s.partial_reason ?? "cut"]),
   };
 }
 

@@ -1,4 +1,4 @@
-// The step-time chart: one bar a step, stacked by what the time went into. A click looks at that step alone.
+// The step-time chart: one bar per step, stacked by what the time went into. A click shows that step alone.
 
 import { useId, useRef, useState } from "preact/hooks";
 import { ValueAxis } from "../../../parts/charts/axis.tsx";
@@ -9,10 +9,10 @@ import { Bar } from "./bar.tsx";
 import { labelEvery, labelOf, roof } from "./bar-scale.ts";
 import { isChosen, type StepBar } from "./bins.ts";
 
-const LEFT = 64;
-const TOP = 14;
-const BOTTOM = 26;
-const WIDEST = 88;
+const LEFT_PX = 64;
+const TOP_PX = 14;
+const BOTTOM_PX = 26;
+const MAX_BAR_PX = 88;
 
 interface Props {
   bars: StepBar[];
@@ -40,11 +40,11 @@ export function Chart(props: Props) {
   const cap = props.whole ? undefined : roof(peaks);
   const ticks = ticksAround(cap ?? Math.max(...peaks, 1), 5);
   const end = ticks[ticks.length - 1] ?? 1;
-  const floor = height - BOTTOM;
-  const y = (ns: number) => floor - (Math.min(ns, end) / end) * (floor - TOP);
-  const plot = Math.max(0, width - LEFT - 4);
+  const floor = height - BOTTOM_PX;
+  const y = (ns: number) => floor - (Math.min(ns, end) / end) * (floor - TOP_PX);
+  const plot = Math.max(0, width - LEFT_PX - 4);
   const slot = plot / bars.length;
-  const thick = Math.max(1, Math.min(WIDEST, slot > 6 ? slot * 0.82 : slot - (slot > 3 ? 1 : 0)));
+  const thick = Math.max(1, Math.min(MAX_BAR_PX, slot > 6 ? slot * 0.82 : slot - (slot > 3 ? 1 : 0)));
   const every = labelEvery(bars.length, plot);
 
   const focus = (to: number) => {
@@ -95,7 +95,7 @@ export function Chart(props: Props) {
             ticks={ticks}
             label={(ns) => (ns === 0 ? "0" : timeLabel(ns, ticks[1] ?? 1, end))}
             y={y}
-            left={LEFT}
+            left={LEFT_PX}
             right={width}
           />
           {bars.map((bar, i) => (
@@ -103,13 +103,13 @@ export function Chart(props: Props) {
               key={bar.first}
               bar={bar}
               index={i}
-              x={LEFT + i * slot}
+              x={LEFT_PX + i * slot}
               slot={slot}
               thick={thick}
               parts={parts}
               y={y}
               floor={floor}
-              top={TOP}
+              top={TOP_PX}
               cut={peaks[i]! > end}
               peak={hidden.size === 0 && bar.steps > 1 ? peaks[i] : undefined}
               hatch={hatch}
@@ -122,7 +122,7 @@ export function Chart(props: Props) {
             />
           ))}
           {props.mean_ns !== undefined && hidden.size === 0 && props.mean_ns <= end && (
-            <line class="mean" x1={LEFT} x2={width} y1={y(props.mean_ns)} y2={y(props.mean_ns)} />
+            <line class="mean" x1={LEFT_PX} x2={width} y1={y(props.mean_ns)} y2={y(props.mean_ns)} />
           )}
         </svg>
       )}

@@ -3,13 +3,13 @@
 import { rowsOf } from "../../../data/rows.ts";
 import type { Definition } from "../../../data/types.ts";
 import { Choice } from "../../../parts/choice.tsx";
-import { definition } from "../../../parts/figure.tsx";
 import { count, time } from "../../../parts/format.ts";
+import { definition, labelOf } from "../../../parts/metric.tsx";
 import { Card, Empty } from "../../../parts/states.tsx";
-import { type Column, Table } from "../../../parts/table.tsx";
+import { type Column, defined, Table } from "../../../parts/table.tsx";
 import { tipOn } from "../../../parts/tip.tsx";
 import { param, pushParams, setParams } from "../../../session/route.ts";
-import { PARTS, type StepRow, type StepsAnswer } from "../types.ts";
+import type { StepRow, StepsAnswer } from "../types.ts";
 import { roof } from "./bar-scale.ts";
 import { barsOf, isChosen, partsSeen, type StepBar, stepsText } from "./bins.ts";
 import { Chart } from "./chart.tsx";
@@ -48,12 +48,8 @@ export function Steps({ of, definitions }: { of: StepsAnswer; definitions: Defin
       ) : (
         <StepsTable steps={steps} definitions={definitions} choose={choose} />
       )}
-      {of.synthetic && (
-        <p class="card-note">
-          No steps were recorded, so the whole trace counts as one. Call <code>prof.step()</code> after each
-          batch to mark them.
-        </p>
-      )}
+      {of.synthetic && <p class="card-note">No steps were recorded, so the whole trace counts as one.</p>}
+      {of.found && <p class="card-note">No steps are marked: {of.found.sentence}.</p>}
     </Card>
   );
 }
@@ -90,7 +86,7 @@ function StepsChart(props: { of: StepsAnswer; definitions: Definition[] | undefi
     <>
       <fieldset class="legend-buttons">
         <legend class="sr-only">Parts shown</legend>
-        {parts.map(({ field, label, category }) => (
+        {parts.map(({ field, category }) => (
           <button
             key={field}
             type="button"
@@ -98,7 +94,7 @@ function StepsChart(props: { of: StepsAnswer; definitions: Definition[] | undefi
             onClick={() => toggle(field)}
             {...tipOn(definition(props.definitions, field))}
           >
-            <span class={`swatch cat-${category}`} /> {label}
+            <span class={`swatch cat-${category}`} /> {labelOf(props.definitions, field)}
           </button>
         ))}
         {!synthetic && average && (
@@ -136,7 +132,9 @@ function StepsChart(props: { of: StepsAnswer; definitions: Definition[] | undefi
           </p>
         )}
         {steps.some((s) => s.partial) && (
-          <p>Hatched steps are partial: some of their work was not recorded. Means exclude them.</p>
+          <p>
+            Hatched steps are left out of averages: some of their work was not recorded, or they are pauses.
+          </p>
         )}
       </div>
     </>
@@ -151,25 +149,19 @@ function toweringText(steps: readonly StepRow[]): string {
 
 function StepsTable(props: { steps: StepRow[]; definitions: Definition[] | undefined; choose: Choose }) {
   const seen = partsSeen(props.steps);
-  const column = (field: string, label: string): Column<StepRow> => ({
-    field,
-    label,
-    text: definition(props.definitions, field),
-  });
   const columns: Column<StepRow>[] = [
-    {
-      ...column("step", "Step"),
+    defined(props.definitions, "step", {
       align: "left",
       cell: (row) => (
         <>
           {row.step < 0 ? row.name : row.step}
-          {row.partial && <span class="badge"> partial</span>}
+          {row.partial && <span class="badge"> left out</span>}
         </>
       ),
-    },
-    column("wall_ns", "Wall"),
-    ...PARTS.filter((part) => seen.includes(part)).map(({ field, label }) => column(field, label)),
-    column("gpu_busy_ns", "GPU busy"),
+    }),
+    defined(props.definitions, "wall_ns"),
+    ...seen.map(({ field }) => defined<StepRow>(props.definitions, field)),
+    defined(props.definitions, "gpu_busy_ns"),
   ];
   return (
     <Table

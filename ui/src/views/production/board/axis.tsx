@@ -7,24 +7,24 @@ import { around, pointAt } from "../period.ts";
 import { zoomTo } from "../zoom.tsx";
 import { pointWords } from "./charts.tsx";
 import { grouped, type Happening, worstKind } from "./events.ts";
-import { type Frame, LEFT, RIGHT } from "./frame.ts";
+import { type Frame, LEFT_PX, RIGHT_PX } from "./frame.ts";
 import { cursor } from "./pointer.ts";
 import { MARK_APART } from "./strip.tsx";
 
 /** Room for one label. */
-const LABEL = 76;
+const LABEL_PX = 76;
 
 export function Axis(props: { frame: Frame; happenings: readonly Happening[]; zone: Zone }) {
   const { frame, zone } = props;
   const { of, width, x } = frame;
-  const ticks = clockTicks(of.from, of.until, Math.max(2, Math.floor(width / LABEL)), zone);
+  const ticks = clockTicks(of.from, of.until, Math.max(2, Math.floor(width / LABEL_PX)), zone);
   return (
     <div class="sv-axis">
       <svg
         class="chart-svg"
-        width={width + LEFT + RIGHT}
+        width={width + LEFT_PX + RIGHT_PX}
         height={20}
-        viewBox={`${-LEFT} 0 ${width + LEFT + RIGHT} 20`}
+        viewBox={`${-LEFT_PX} 0 ${width + LEFT_PX + RIGHT_PX} 20`}
         aria-hidden="true"
       >
         {ticks.map(({ at, label, day }) => (
@@ -58,7 +58,7 @@ function Flags({ frame, happenings, zone }: { frame: Frame; happenings: readonly
             key={minute}
             type="button"
             class={`sv-flag sv-${kind}`}
-            style={{ left: `${LEFT + x(minute)}px` }}
+            style={{ left: `${LEFT_PX + x(minute)}px` }}
             aria-label={`${lines.join(". ")}. Zoom in.`}
             onClick={() => zoomTo(around(minute, of))}
             {...tipOn(
@@ -87,7 +87,7 @@ function Moment({ frame, zone }: { frame: Frame; zone: Zone }) {
   const place = Math.max(60, Math.min(width - 60, frame.x(minute)));
   return (
     <>
-      <span class="sv-moment" style={{ left: `${LEFT + place}px` }}>
+      <span class="sv-moment" style={{ left: `${LEFT_PX + place}px` }}>
         {momentOf(start, zone)}
       </span>
       <output class="sr-only">{`${momentOf(start, zone)}: ${pointWords(of, at)}`}</output>

@@ -1,10 +1,11 @@
 // The charts of the board, from what users notice down to what the machine did.
 
 import type { ServiceCounter, ServiceDashboard } from "../../../data/production-types.ts";
+import { FAST_BURN_TIMES, SLOW_BURN_TIMES } from "../../../data/wire.ts";
 import { roundLabel, ticksAround } from "../../../parts/charts/ticks.ts";
 import { Choice } from "../../../parts/choice.tsx";
-import { definition } from "../../../parts/figure.tsx";
 import { about, percent, time } from "../../../parts/format.ts";
+import { definition } from "../../../parts/metric.tsx";
 import { Empty } from "../../../parts/states.tsx";
 import { param, setParams } from "../../../session/route.ts";
 import { counterText, known, rate } from "../words.ts";
@@ -15,8 +16,8 @@ import { PERCENTILES } from "./percentiles.ts";
 import { Strip } from "./strip.tsx";
 
 /** Colors for what has no meaning of its own; the ninth begins anew. */
-const COLORS = 9;
-export const colorAt = (at: number) => `sv-c${at % COLORS}`;
+const COLOR_COUNT = 9;
+export const colorAt = (at: number) => `sv-c${at % COLOR_COUNT}`;
 
 interface Props {
   frame: Frame;
@@ -142,7 +143,7 @@ export function regionColor(name: string, at: number): string {
 }
 
 /** Rates from which a budget is used up too fast; see the definition of the burn rate. */
-const THRESHOLDS = [6, 14.4];
+const THRESHOLDS = [SLOW_BURN_TIMES, FAST_BURN_TIMES];
 
 function Burns(props: Props) {
   const { of } = props.frame;
@@ -183,8 +184,8 @@ function byName(counters: readonly ServiceCounter[]): ServiceCounter[][] {
   );
 }
 
-/** More lines cannot be told apart. */
-const MOST_LINES = 8;
+/** More lines cannot be distinguished. */
+const MAX_LINES = 8;
 
 function Counters(props: Props) {
   const groups = byName(props.frame.of.counters);
@@ -206,7 +207,7 @@ function Counters(props: Props) {
         // Below that a share would be a line at the bottom; above it counts several cores.
         const top = unit === "percent" && most > 40 && most <= 100 ? 100 : undefined;
         const text = (value: number) => counterText(value, unit);
-        const more = group.length - MOST_LINES;
+        const more = group.length - MAX_LINES;
         return (
           <Lines
             key={`${name} ${unit}`}
@@ -216,7 +217,7 @@ function Counters(props: Props) {
             height={44}
             format={text}
             label={roundLabel(text)}
-            lines={group.slice(0, MOST_LINES).map((one, at) => ({
+            lines={group.slice(0, MAX_LINES).map((one, at) => ({
               label: one.device ?? (group.length > 1 ? "machine" : ""),
               color: group.length > 1 ? colorAt(at) : "sv-counter",
               values: one.values,

@@ -3,8 +3,8 @@
 import type { ServiceDashboard } from "../../../data/production-types.ts";
 
 /** Room for the values left of every chart, and for half a label right of it. */
-export const LEFT = 60;
-export const RIGHT = 10;
+export const LEFT_PX = 60;
+export const RIGHT_PX = 10;
 
 export interface Frame {
   of: ServiceDashboard;

@@ -4,22 +4,22 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ServiceDashboard } from "../../../data/production-types.ts";
 import { mix, parseColor, type Rgb } from "../../../draw/color.ts";
 import { roundLabel } from "../../../parts/charts/ticks.ts";
-import { count, time } from "../../../parts/format.ts";
+import { count, many, time } from "../../../parts/format.ts";
 import { theme } from "../../../session/theme.ts";
 import { keyOf } from "../merge.ts";
 import { pointAt } from "../period.ts";
 import { known } from "../words.ts";
 import type { Happening } from "./events.ts";
-import { type Frame, LEFT, linePath } from "./frame.ts";
+import { type Frame, LEFT_PX, linePath } from "./frame.ts";
 import { bucketOf, darkness, type HeatScale, heatScale, heatTicks, heightOf, latencyAt } from "./heat-scale.ts";
 import { PERCENTILES } from "./percentiles.ts";
 import { cursor } from "./pointer.ts";
 import { Strip } from "./strip.tsx";
 
-const HEIGHT = 190;
-const LEVELS = 48;
+const HEIGHT_PX = 190;
+const COLOR_LEVELS = 48;
 /** Requests that are shown as dots. */
-const MOST_DOTS = 40;
+const MAX_DOTS = 40;
 
 /** Those that are drawn over the map; more would hide it. */
 const SHOWN = PERCENTILES.filter((one) => one.label !== "p90");
@@ -34,15 +34,15 @@ export function HeatMap(props: {
   const [cell, setCell] = useState<number>();
   const scale = useMemo(() => heatScale(of.heat), [of]);
   if (!scale) return null;
-  const y = (ns: number) => HEIGHT - heightOf(ns, scale) * HEIGHT;
+  const y = (ns: number) => HEIGHT_PX - heightOf(ns, scale) * HEIGHT_PX;
   const onMove = (event: PointerEvent) => {
     const box = (event.currentTarget as Element).getBoundingClientRect();
-    setCell(bucketOf(latencyAt(1 - (event.clientY - box.top) / HEIGHT, scale), of.heat.bounds_ns));
+    setCell(bucketOf(latencyAt(1 - (event.clientY - box.top) / HEIGHT_PX, scale), of.heat.bounds_ns));
   };
   return (
     <Strip
       title=""
-      {...{ frame, height: HEIGHT, y, happenings: props.happenings }}
+      {...{ frame, height: HEIGHT_PX, y, happenings: props.happenings }}
       name={`Requests by latency over time, from ${time(scale.low_ns)} to ${time(scale.high_ns)}; p50 ${time(of.total.p50_ns)}, p95 ${time(of.total.p95_ns)}, p99 ${time(of.total.p99_ns)}. Percentiles are in the table.`}
       ticks={heatTicks(scale, 7)}
       label={roundLabel(time)}
@@ -65,7 +65,7 @@ export function HeatMap(props: {
       <rect
         class="sv-catch"
         width={frame.width}
-        height={HEIGHT}
+        height={HEIGHT_PX}
         onPointerMove={onMove}
         onPointerLeave={() => setCell(undefined)}
       />
@@ -84,7 +84,7 @@ function Dots(props: { frame: Frame; y: (ns: number) => number; onOpen: (key: st
   });
   return (
     <g>
-      {shown.slice(0, MOST_DOTS).map((one) => (
+      {shown.slice(0, MAX_DOTS).map((one) => (
         // biome-ignore lint/a11y/noStaticElementInteractions: the table of requests does the same by keyboard
         <circle
           key={keyOf(one)}
@@ -107,11 +107,11 @@ function Scale({ scale, of, bucket }: { scale: HeatScale; of: ServiceDashboard; 
   const at = cursor.value === undefined ? undefined : pointAt(cursor.value, of);
   const { bounds_ns, counts } = of.heat;
   if (at !== undefined && bucket !== undefined && bounds_ns[bucket + 1] !== undefined) {
-    const many = counts[at]?.[bucket] ?? 0;
+    const requests = counts[at]?.[bucket] ?? 0;
     return (
       <p class="sv-scale">
         {`${time(bounds_ns[bucket] ?? 0)} to ${time(bounds_ns[bucket + 1] ?? 0)}: `}
-        <b>{`${count(many)} request${many === 1 ? "" : "s"}`}</b>
+        <b>{many(requests, "request")}</b>
       </p>
     );
   }
@@ -135,7 +135,7 @@ function Cells({ frame, scale }: { frame: Frame; scale: HeatScale }) {
       ref={canvas}
       class="sv-heat"
       aria-hidden="true"
-      style={{ left: `${LEFT}px`, width: `${frame.width}px`, height: `${HEIGHT}px` }}
+      style={{ left: `${LEFT_PX}px`, width: `${frame.width}px`, height: `${HEIGHT_PX}px` }}
     />
   );
 }
@@ -146,8 +146,8 @@ function ramp(style: CSSStyleDeclaration): string[] {
     parseColor(style.getPropertyValue(name)),
   );
   const at = [0, 0.15, 0.7, 1];
-  return Array.from({ length: LEVELS + 1 }, (_, level) => {
-    const share = level / LEVELS;
+  return Array.from({ length: COLOR_LEVELS + 1 }, (_, level) => {
+    const share = level / COLOR_LEVELS;
     const next = Math.max(
       1,
       at.findIndex((stop) => stop >= share),
@@ -161,7 +161,7 @@ function ramp(style: CSSStyleDeclaration): string[] {
 function paint(canvas: HTMLCanvasElement, { of, width, x }: Frame, scale: HeatScale): void {
   const sharp = devicePixelRatio || 1;
   canvas.width = Math.round(width * sharp);
-  canvas.height = Math.round(HEIGHT * sharp);
+  canvas.height = Math.round(HEIGHT_PX * sharp);
   const context = canvas.getContext("2d");
   if (!context) return;
   const colors = ramp(getComputedStyle(canvas));
@@ -177,7 +177,7 @@ function paint(canvas: HTMLCanvasElement, { of, width, x }: Frame, scale: HeatSc
       const many = column[bucket] ?? 0;
       if (many === 0) continue;
       const upper = rows[bucket - scale.first + 1]!;
-      context.fillStyle = colors[Math.round(darkness(many, scale.most) * LEVELS)]!;
+      context.fillStyle = colors[Math.round(darkness(many, scale.most) * COLOR_LEVELS)]!;
       // Points narrower than a pixel are drawn, too.
       context.fillRect(
         left,

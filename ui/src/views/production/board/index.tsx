@@ -15,7 +15,7 @@ import { zoomTo } from "../zoom.tsx";
 import { Axis } from "./axis.tsx";
 import { Charts } from "./charts.tsx";
 import type { Happening } from "./events.ts";
-import { type Frame, frameOf, LEFT, RIGHT } from "./frame.ts";
+import { type Frame, frameOf, LEFT_PX, RIGHT_PX } from "./frame.ts";
 import { HeatMap } from "./heat.tsx";
 import { cursor, forget, marked } from "./pointer.ts";
 import { PointsTable } from "./points-table.tsx";
@@ -74,14 +74,14 @@ function Drawn(props: Props & { children: (frame: Frame, marks: readonly Happeni
   const { of, zone } = props;
   const box = useRef<HTMLDivElement>(null);
   const size = useSize(box);
-  const width = Math.max(0, size.width - LEFT - RIGHT);
+  const width = Math.max(0, size.width - LEFT_PX - RIGHT_PX);
   const frame = useMemo(() => frameOf(of, width), [of, width]);
   const marks = of.happened;
   // Before the charts go, so that another period does not begin with a cursor at an old place.
   useEffect(() => forget, []);
   const minuteAt = (event: PointerEvent) => {
     const left = box.current?.getBoundingClientRect().left ?? 0;
-    return frame.minute(Math.max(0, Math.min(width, event.clientX - left - LEFT)));
+    return frame.minute(Math.max(0, Math.min(width, event.clientX - left - LEFT_PX)));
   };
   const onDown = (event: PointerEvent) => {
     const target = event.target as Element;

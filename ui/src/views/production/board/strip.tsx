@@ -2,10 +2,10 @@
 
 import type { ComponentChildren } from "preact";
 import { ValueAxis } from "../../../parts/charts/axis.tsx";
-import { Defined } from "../../../parts/figure.tsx";
+import { Defined } from "../../../parts/metric.tsx";
 import { pointAt } from "../period.ts";
 import { grouped, type Happening, worstKind } from "./events.ts";
-import { type Frame, LEFT, RIGHT } from "./frame.ts";
+import { type Frame, LEFT_PX, RIGHT_PX } from "./frame.ts";
 import { cursor, marked } from "./pointer.ts";
 
 export interface Entry {
@@ -19,8 +19,8 @@ export interface Entry {
 
 /** Lines closer than this would hide what they mark. */
 export const MARK_APART = 12;
-const ABOVE = 7;
-const BELOW = 7;
+const ABOVE_PX = 7;
+const BELOW_PX = 7;
 
 export function Strip(props: {
   title: string;
@@ -58,9 +58,9 @@ export function Strip(props: {
         {props.under}
         <svg
           class="chart-svg"
-          width={frame.width + LEFT + RIGHT}
-          height={height + ABOVE + BELOW}
-          viewBox={`${-LEFT} ${-ABOVE} ${frame.width + LEFT + RIGHT} ${height + ABOVE + BELOW}`}
+          width={frame.width + LEFT_PX + RIGHT_PX}
+          height={height + ABOVE_PX + BELOW_PX}
+          viewBox={`${-LEFT_PX} ${-ABOVE_PX} ${frame.width + LEFT_PX + RIGHT_PX} ${height + ABOVE_PX + BELOW_PX}`}
           role="img"
           aria-label={props.name}
         >
@@ -103,8 +103,8 @@ function Over(props: { frame: Frame; height: number; happenings: readonly Happen
             class={`sv-mark sv-${worstKind(group)}`}
             x1={x}
             x2={x}
-            y1={-ABOVE}
-            y2={height + BELOW}
+            y1={-ABOVE_PX}
+            y2={height + BELOW_PX}
           />
         );
       })}
@@ -113,8 +113,8 @@ function Over(props: { frame: Frame; height: number; happenings: readonly Happen
           class="sv-marked"
           x={clamp(Math.min(frame.x(stretch.a), frame.x(stretch.b)))}
           width={Math.abs(clamp(frame.x(stretch.a)) - clamp(frame.x(stretch.b)))}
-          y={-ABOVE}
-          height={height + ABOVE + BELOW}
+          y={-ABOVE_PX}
+          height={height + ABOVE_PX + BELOW_PX}
         />
       )}
       {at !== undefined && (
@@ -122,8 +122,8 @@ function Over(props: { frame: Frame; height: number; happenings: readonly Happen
           class="sv-cursor"
           x1={clamp(frame.x(at))}
           x2={clamp(frame.x(at))}
-          y1={-ABOVE}
-          y2={height + BELOW}
+          y1={-ABOVE_PX}
+          y2={height + BELOW_PX}
         />
       )}
     </g>

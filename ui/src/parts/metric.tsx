@@ -3,7 +3,7 @@
 import type { ComponentChildren } from "preact";
 import { useId } from "preact/hooks";
 import type { Definition } from "../data/types.ts";
-import { percent } from "./format.ts";
+import { percent, plain } from "./format.ts";
 import { tipOn } from "./tip.tsx";
 
 /** A text with its explanation one hover or focus away. */
@@ -21,28 +21,43 @@ export function Defined({ text, children }: { text?: string | undefined; childre
   );
 }
 
+export type Definitions = readonly Definition[] | undefined;
+
 /** The definition of a field among those that came with an answer. */
-export function definition(definitions: Definition[] | undefined, field: string): string | undefined {
+export function definition(definitions: Definitions, field: string): string | undefined {
   return definitions?.find((d) => d.field === field)?.text;
 }
 
-/** One large number with its name; a share also as a meter. */
-export function Figure(props: {
-  label: string;
+/** What an answer calls a field, here as in the terminal. */
+export function labelOf(definitions: Definitions, field: string): string {
+  return definitions?.find((d) => d.field === field)?.label ?? plain(field);
+}
+
+/** The name of a field with its definition one hover away. */
+export function Label({ of, field }: { of: Definitions; field: string }) {
+  return <Defined text={definition(of, field)}>{labelOf(of, field)}</Defined>;
+}
+
+/** One large number under the name and the definition of its field, or its own; a share also as a meter. */
+export function Metric(props: {
+  of?: Definitions;
+  field?: string;
+  label?: string;
   value: string;
   note?: ComponentChildren;
   text?: string | undefined;
   tone?: string | undefined;
   share?: number | undefined;
 }) {
+  const { of, field = "" } = props;
   return (
-    <div class={`figure ${props.tone ?? ""}`}>
-      <div class="figure-label">
-        <Defined text={props.text}>{props.label}</Defined>
+    <div class={`metric ${props.tone ?? ""}`}>
+      <div class="metric-label">
+        <Defined text={props.text ?? definition(of, field)}>{props.label ?? labelOf(of, field)}</Defined>
       </div>
-      <div class="figure-value">{props.value}</div>
+      <div class="metric-value">{props.value}</div>
       {props.share !== undefined && <Meter share={props.share} />}
-      {props.note && <div class="figure-note">{props.note}</div>}
+      {props.note && <div class="metric-note">{props.note}</div>}
     </div>
   );
 }
@@ -68,7 +83,7 @@ export function Bar({ share, category }: { share: number; category?: number | un
   );
 }
 
-/** A share as a number with its bar: `12.3 % ▇▇`. `of` is the share that fills the bar. */
+/** A share as a number with its bar: `12.3% ▇▇`. `of` is the share that fills the bar. */
 export function Share({ share, of = 1, category }: { share: number; of?: number; category?: number }) {
   return (
     <span class="share">

@@ -1,5 +1,6 @@
 // The part of the picture in sight, and how gestures change it. Pure.
 
+import { clampSpan, type Span, zoomSpan } from "../../../parts/span.ts";
 import type { Window } from "./picture.ts";
 
 /** All there is: the axis from 0 to `to`, bytes from 0 to `high`. */
@@ -9,8 +10,8 @@ export interface Extent {
 }
 
 /** No closer than this many units of the axis, and bytes. */
-const SHORTEST = 8;
-const LOWEST = 4096;
+const MIN_AXIS_UNITS = 8;
+const MIN_BYTES = 4096;
 
 export function whole({ to, high }: Extent): Window {
   return { from: 0, to, low: 0, high };
@@ -18,41 +19,31 @@ export function whole({ to, high }: Extent): Window {
 
 /** The same size, or all there is, moved to where there is something to see. */
 export function clampWindow(window: Window, extent: Extent): Window {
-  const [from, to] = clampSide(window.from, window.to, extent.to, SHORTEST);
-  const [low, high] = clampSide(window.low, window.high, extent.high, LOWEST);
-  return { from, to, low, high };
+  const axis = clampSpan(window, { from: 0, to: extent.to }, MIN_AXIS_UNITS);
+  const { from: low, to: high } = clampSpan(bytesOf(window), { from: 0, to: extent.high }, MIN_BYTES);
+  return { ...axis, low, high };
 }
 
-function clampSide(from: number, to: number, most: number, least: number): [number, number] {
-  const length = Math.min(most, Math.max(to - from, Math.min(least, most)));
-  const middle = (from + to) / 2;
-  const start = Math.min(Math.max(middle - length / 2, 0), most - length);
-  return [start, start + length];
+function bytesOf({ low, high }: Window): Span {
+  return { from: low, to: high };
 }
 
 /** `factor` times as much of the axis in sight; what is at `share` of the width stays there. */
 export function zoomAxis(window: Window, factor: number, share: number, extent: Extent): Window {
-  const [from, to] = zoomSide(window.from, window.to, factor, share, extent.to, SHORTEST);
-  return clampWindow({ ...window, from, to }, extent);
+  const axis = zoomSpan(window, factor, share, { from: 0, to: extent.to }, MIN_AXIS_UNITS);
+  return clampWindow({ ...window, ...axis }, extent);
 }
 
 /** The same for bytes; `share` counts from below. */
 export function zoomBytes(window: Window, factor: number, share: number, extent: Extent): Window {
-  const [low, high] = zoomSide(window.low, window.high, factor, share, extent.high, LOWEST);
+  const { from: low, to: high } = zoomSpan(
+    bytesOf(window),
+    factor,
+    share,
+    { from: 0, to: extent.high },
+    MIN_BYTES,
+  );
   return clampWindow({ ...window, low, high }, extent);
-}
-
-function zoomSide(
-  from: number,
-  to: number,
-  factor: number,
-  share: number,
-  most: number,
-  least: number,
-): [number, number] {
-  const length = Math.min(most, Math.max((to - from) * factor, Math.min(least, most)));
-  const anchor = from + share * (to - from);
-  return [anchor - share * length, anchor + (1 - share) * length];
 }
 
 /** Moved by shares of its size. */

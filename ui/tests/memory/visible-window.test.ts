@@ -7,7 +7,7 @@ import {
   whole,
   zoomAxis,
   zoomBytes,
-} from "../../src/views/memory/snapshot/view-window.ts";
+} from "../../src/views/memory/snapshot/visible-window.ts";
 
 const extent = { to: 1000, high: 1 << 20 };
 const all = whole(extent);

@@ -1,64 +1,53 @@
 // The stretch of time in sight, and how gestures change it. Pure.
 
 import type { Layout } from "../../data/types.ts";
+import { clampSpan, type Span, zoomSpan } from "../../parts/span.ts";
 
-export interface Span {
-  from: number;
-  to: number;
-}
+export type { Span };
 
 /** What can be scrolled to: all of a trace so long, or what another timeline beside it needs. */
 export type Extent = number | Span;
 
 /** No closer than this: nanoseconds are whole. */
-const SHORTEST = 20;
-/** Room left at both ends of the whole trace. */
-const MARGIN = 0.01;
+const MIN_SPAN_NS = 20;
+/** The share of a span that is left free at both of its ends. */
+const MARGIN_SHARE = 0.01;
 
-/** The whole trace with a little air. */
+function padded({ from, to }: Span): Span {
+  const margin = Math.max((to - from) * MARGIN_SHARE, 1);
+  return { from: from - margin, to: to + margin };
+}
+
+/** The whole trace with a margin. */
 export function whole(extent: Extent): Span {
-  const { from, to } = typeof extent === "number" ? { from: 0, to: extent } : extent;
-  const air = Math.max((to - from) * MARGIN, 1);
-  return { from: from - air, to: to + air };
+  return padded(typeof extent === "number" ? { from: 0, to: extent } : extent);
 }
 
 /** What a trace is opened on: the slices; instants, which may lie far outside, can be scrolled to. */
 export function home({ extent_ns, work_ns: [from, to] }: Pick<Layout, "extent_ns" | "work_ns">): Span {
-  const air = Math.max((to - from) * MARGIN, 1);
   const all = whole(extent_ns);
-  return to > from ? { from: Math.max(from - air, all.from), to: Math.min(to + air, all.to) } : all;
+  const work = padded({ from, to });
+  return to > from ? { from: Math.max(work.from, all.from), to: Math.min(work.to, all.to) } : all;
 }
 
 /** The same length of time, or the whole trace, moved to where there is something to see. */
 export function clamp(span: Span, extent: Extent): Span {
-  const all = whole(extent);
-  const most = all.to - all.from;
-  const length = Math.max(Math.min(span.to - span.from, most), Math.min(SHORTEST, most));
-  const middle = (span.from + span.to) / 2;
-  const half = length / 2;
-  const from = Math.min(Math.max(middle - half, all.from), all.to - length);
-  return { from, to: from + length };
+  return clampSpan(span, whole(extent), MIN_SPAN_NS);
 }
 
 /** `factor` times as much time in sight; what is at `share` of the width stays there. */
 export function zoomAt(span: Span, factor: number, share: number, extent: Extent): Span {
-  const all = whole(extent);
-  const most = all.to - all.from;
-  const old = span.to - span.from;
-  const length = Math.max(Math.min(old * factor, most), Math.min(SHORTEST, most));
-  const anchor = span.from + share * old;
-  const from = anchor - share * length;
-  return clamp({ from, to: from + length }, extent);
+  return zoomSpan(span, factor, share, whole(extent), MIN_SPAN_NS);
 }
 
 export function pan(span: Span, by: number, extent: Extent): Span {
   return clamp({ from: span.from + by, to: span.to + by }, extent);
 }
 
-/** A stretch with air around it. */
-export function around(span: Span, extent: Extent, air = 0.15): Span {
-  const length = Math.max(span.to - span.from, SHORTEST);
-  return clamp({ from: span.from - air * length, to: span.to + air * length }, extent);
+/** A span with a margin around it. */
+export function around(span: Span, extent: Extent, margin = 0.15): Span {
+  const length = Math.max(span.to - span.from, MIN_SPAN_NS);
+  return clamp({ from: span.from - margin * length, to: span.to + margin * length }, extent);
 }
 
 /** Moves so that `middle` is in the center. */

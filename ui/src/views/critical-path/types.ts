@@ -1,3 +1,0 @@
-// What `critical-path` answers.
-
-export type { CriticalPathAnswer as CriticalPath, PathRow } from "../../data/wire.ts";

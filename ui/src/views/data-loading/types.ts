@@ -1,3 +1,0 @@
-// What `loading` answers.
-
-export type { LoadingAnswer as Loading } from "../../data/wire.ts";

@@ -1,3 +1,0 @@
-// What `launches` answers.
-
-export type { LaunchesAnswer, LaunchRow } from "../../data/wire.ts";

@@ -1,3 +1,0 @@
-// What `roofline` answers.
-
-export type { Hardware, RooflineAnswer as Roofline, RooflineRow as CostRow } from "../../data/wire.ts";

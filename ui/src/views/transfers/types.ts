@@ -1,3 +1,0 @@
-// What `transfers` answers.
-
-export type { BusRow as TransferRow, TransfersAnswer } from "../../data/wire.ts";
