@@ -113,7 +113,7 @@ bench-monitor: build
 
 ## How often the performance gate is wrong, with real runs on this machine: writes docs/gate-numbers.md. Takes minutes.
 bench-gate:
-	$(CARGO) run --locked -p stepscope-gate --example gate_numbers -- docs
+	$(CARGO) run --locked -p stepscope-regression --example gate_numbers -- docs
 
 ## The reader against mutated files, for FUZZ_SECONDS; needs a nightly toolchain and cargo-fuzz.
 ## Without the address sanitizer: there is no unsafe code to watch, and it would take 90% of the speed.

@@ -32,7 +32,8 @@ class Case:
 
 @dataclass
 class Report:
-    stages: list[tuple[str, float, int]] = field(default_factory=list)
+    # Name, seconds, seconds of processors, exit code.
+    stages: list[tuple[str, float, float, int]] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
 
     def of(self, outcome: str) -> list[Case]:
@@ -41,7 +42,7 @@ class Report:
 
 def read(folder: pathlib.Path) -> Report:
     stages = json.loads((folder / "stages.json").read_text())
-    report = Report([(stage["name"], stage["seconds"], stage["code"]) for stage in stages])
+    report = Report([(stage["name"], stage["seconds"], stage["processor"], stage["code"]) for stage in stages])
     for path in sorted(folder.glob("*.xml")):
         report.cases += cases(path)
     nightly = folder / "rust-nightly.txt"
@@ -85,11 +86,12 @@ def clock(seconds: float) -> str:
 
 
 def table(report: Report) -> str:
-    lines = ["", "STAGES"]
-    width = max(len(name) for name, _, _ in report.stages)
-    for name, seconds, code in report.stages:
-        lines.append(f"  {name:{width}}  {clock(seconds):>12}{'' if code == 0 else '   FAILED'}")
-    lines.append(f"  {'total':{width}}  {clock(sum(seconds for _, seconds, _ in report.stages)):>12}")
+    width = max(len(name) for name, *_ in report.stages)
+    lines = ["", f"{'STAGES':{width}}    {'took':>12}  {'processors':>12}"]
+    for name, seconds, processor, code in report.stages:
+        lines.append(f"  {name:{width}}  {clock(seconds):>12}  {clock(processor):>12}{'' if code == 0 else '   FAILED'}")
+    took, used = (sum(stage[at] for stage in report.stages) for at in (1, 2))
+    lines.append(f"  {'total':{width}}  {clock(took):>12}  {clock(used):>12}")
     slowest = sorted(report.cases, key=lambda case: -case.seconds)[:SLOWEST]
     if slowest:
         lines += ["", f"SLOWEST {len(slowest)} TESTS OF {len(report.cases)}"]
@@ -102,7 +104,7 @@ def table(report: Report) -> str:
         if report.of(outcome):
             lines += ["", heading]
             lines += [f"  {case.suite}: {case.name}" for case in report.of(outcome)]
-    broken = [name for name, _, code in report.stages if code != 0]
+    broken = [name for name, *_, code in report.stages if code != 0]
     counts = {outcome: len(report.of(outcome)) for outcome in ("passed", "retried", "failed", "skipped")}
     counts["passed"] += counts["retried"]
     words = f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped"
@@ -120,7 +122,7 @@ def main() -> int:
     text = table(report)
     (folder / "report.txt").write_text(text.lstrip() + "\n")
     print(text)
-    return 1 if report.of("failed") or any(code for _, _, code in report.stages) else 0
+    return 1 if report.of("failed") or any(code for *_, code in report.stages) else 0
 
 
 if __name__ == "__main__":

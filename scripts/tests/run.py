@@ -17,6 +17,7 @@ import contextlib
 import json
 import os
 import pathlib
+import resource
 import shlex
 import shutil
 import subprocess
@@ -131,15 +132,21 @@ def outcome(stage: Stage, log: IO[str] | None) -> int:
 
 def run_one(stage: Stage, number: int, count: int) -> list[dict]:
     print(f"── {number}/{count} {stage.name} ──", flush=True)
-    start = time.monotonic()
+    start, processor = time.monotonic(), processor_seconds()
     code = outcome(stage, None)
     seconds = time.monotonic() - start
     print(f"── {stage.name}: {'done' if code == 0 else f'FAILED (exit code {code})'} in {report.clock(seconds)} ──\n", flush=True)
-    return [{"name": stage.name, "seconds": seconds, "code": code}]
+    return [{"name": stage.name, "seconds": seconds, "processor": processor_seconds() - processor, "code": code}]
+
+
+def processor_seconds() -> float:
+    """What the processes that have ended have used of the processors."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def run_beside(stages: list[Stage], first: int, count: int) -> list[dict]:
-    """Two at a time; what they print comes when each is done. The time of the whole is divided among them."""
+    """Two at a time; what they print comes when each is done."""
     names = ", ".join(stage.name for stage in stages)
     print(f"── {first}-{first + len(stages) - 1}/{count} {names}, two at a time ──", flush=True)
     free = threading.Semaphore(2)
@@ -159,16 +166,21 @@ def run_beside(stages: list[Stage], first: int, count: int) -> list[dict]:
                 word = "done" if codes[at] == 0 else f"FAILED (exit code {codes[at]})"
                 print(f"── {stages[at].name}: {word} in {report.clock(seconds[at])} ──", flush=True)
 
-    start = time.monotonic()
+    start, processor = time.monotonic(), processor_seconds()
     threads = [threading.Thread(target=work, args=(at,)) for at in range(len(stages))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    whole = time.monotonic() - start
-    share = whole / (sum(seconds) or 1)
+    # What the whole took is divided among them.
+    whole, used, sum_seconds = time.monotonic() - start, processor_seconds() - processor, sum(seconds) or 1
     return [
-        {"name": stage.name, "seconds": took * share, "code": code}
+        {
+            "name": stage.name,
+            "seconds": whole * took / sum_seconds,
+            "processor": used * took / sum_seconds,
+            "code": code,
+        }
         for stage, took, code in zip(stages, seconds, codes)
     ]
 

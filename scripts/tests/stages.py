@@ -74,7 +74,7 @@ def second_tries() -> int:
 
 
 def build_rust(log: IO[str] | None) -> int:
-    return call(["scripts/setup-nextest.sh"], log) or call(nextest("--no-run"), log)
+    return call(["scripts/setup-nextest.sh"], log) or call(nextest("--no-run", "--timings"), log)
 
 
 def run_rust(log: IO[str] | None, *options: str) -> int:
@@ -96,7 +96,10 @@ def test_rust(log: IO[str] | None) -> int:
 
 
 def test_clocks(log: IO[str] | None) -> int:
-    return run_rust(log, "--profile", "clocks")
+    code = run_rust(log, "--profile", "clocks")
+    number = len(list(pathlib.Path(FOLDER).glob("rust-clocks-*.xml"))) + 1
+    shutil.copy("target/nextest/clocks/junit.xml", f"{FOLDER}/rust-clocks-{number}.xml")
+    return code
 
 
 def test_docs(log: IO[str] | None) -> int:
@@ -186,21 +189,24 @@ def test_xprof(log: IO[str] | None) -> int:
 
 
 TESTS = "python/tests"
+LONGEST = (f"{TESTS}/trial", f"{TESTS}/launch", f"{TESTS}/patterns")
 TWO_AT_A_TIME = ("-n", "2", "--dist", "loadfile")
 # What pytest ends with where it finds none.
 NO_TESTS = 5
 
 
-def package(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
+def package(where: str, tests: str = TESTS, *, in_place: bool = False, beside: str = "") -> Stage:
     """The tests of an environment: two files at a time, then what watches a clock."""
-    together = pytest(where, where, tests, *TWO_AT_A_TIME, "-m", "not clock", in_place=in_place)
+    # A file is run by one process: the longest come first, so that none is left for the end.
+    first = [path for path in LONGEST if path.startswith(tests)]
+    together = pytest(where, where, *first, tests, *TWO_AT_A_TIME, "-m", "not clock", in_place=in_place)
     alone = clocks(where, tests, in_place=in_place)
 
     def work(log: IO[str] | None) -> int:
         first, second = together(log), alone.work(log)
         return first or second
 
-    return Stage(f"Python, {where}", work, (where,))
+    return Stage(f"Python, {where}", work, (where,), beside=beside)
 
 
 def clocks(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
@@ -215,7 +221,7 @@ def clocks(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
 
 
 def xla(name: str, file: str, *options: str, **variables: str) -> Stage:
-    """One framework per process: which one a program uses is told by what it has imported."""
+    """One framework per process, as programs of it have."""
     return Stage(f"Python, {name}", pytest(name, "jax", f"{TESTS}/{file}", *options, **variables), ("jax",), beside="xla")
 
 
@@ -236,11 +242,13 @@ PYTHON = [
     package("plain"),
     Stage("every Python", smoke),
     package("frameworks"),
-    package("services", f"{TESTS}/production"),
+    # They wait most of the time; what watches a clock there passes beside busy loops, too (`make test-busy`).
+    package("services", f"{TESTS}/production", beside="xla"),
     xla("jax", "xla/test_jax.py"),
     xla("tensorflow", "xla/test_tensorflow.py"),
     xla("keras-tensorflow", "xla/test_keras.py", KERAS_BACKEND="tensorflow"),
     xla("keras-jax", "xla/test_keras.py", KERAS_BACKEND="jax"),
+    xla("run-xla", "xla/test_run.py"),
     xla("performance-jax", "performance/test_jax.py"),
     Stage("Python, xprof", test_xprof, ("jax", "xprof"), beside="xla"),
     VERDICTS,
