@@ -180,7 +180,36 @@ pub struct Rule {
     pub thresholds: &'static [Threshold],
     /// The changes for it that `stepscope try` can make by itself, by name.
     pub trials: &'static [&'static str],
+    /// What it says of programs of JAX and TensorFlow.
+    pub other_frameworks: OtherFrameworks,
     pub check: fn(&Context<'_>) -> Vec<Finding>,
+}
+
+/// What a rule says of programs of JAX and TensorFlow.
+#[derive(Copy, Clone)]
+pub enum OtherFrameworks {
+    /// Nothing: it looks for what PyTorch does, and names its remedies.
+    Silent,
+    /// What its check says, which knows them where that makes a difference.
+    Same,
+    /// The same mistakes have other remedies: what its check says, reworded for the framework of this name.
+    Words(fn(&mut Finding, &str)),
+}
+
+impl Rule {
+    /// What it finds, in words for the program's framework.
+    fn find(&self, context: &Context<'_>) -> Vec<Finding> {
+        let Some(framework) = &context.trace().meta().framework else { return (self.check)(context) };
+        match self.other_frameworks {
+            OtherFrameworks::Silent => Vec::new(),
+            OtherFrameworks::Same => (self.check)(context),
+            OtherFrameworks::Words(reword) => {
+                let mut found = (self.check)(context);
+                found.iter_mut().for_each(|finding| reword(finding, &framework.name));
+                found
+            }
+        }
+    }
 }
 
 /// Everything the rules have to say, most important first.
@@ -188,16 +217,10 @@ pub fn findings(run: &Run, thresholds: &Thresholds) -> Vec<Finding> {
     in_context(&Context::new(run, thresholds))
 }
 
-/// Whether a rule has something to say about a program of this framework.
-fn speaks_of(context: &Context<'_>, rule: &Rule) -> bool {
-    context.trace().meta().framework.is_none() || rules::OF_ANY_FRAMEWORK.contains(&rule.name)
-}
-
 /// The same, with the analyses already at hand.
 pub fn in_context(context: &Context<'_>) -> Vec<Finding> {
-    let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name) && speaks_of(context, rule));
-    let mut found: Vec<Finding> = rules.flat_map(|rule| (rule.check)(context)).collect();
-    found.iter_mut().for_each(|finding| rules::reword_for_framework(context, finding));
+    let rules = RULES.iter().filter(|rule| context.thresholds().is_on(rule.name));
+    let mut found: Vec<Finding> = rules.flat_map(|rule| rule.find(context)).collect();
     for finding in &mut found {
         finding.measured = tried::best(finding.rule, context.trace().tried());
         finding.measured_text = finding.measured.as_ref().map(tried::text);

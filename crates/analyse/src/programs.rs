@@ -10,6 +10,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Attr, GraphNode, Program, SliceId, Trace};
 
+pub(crate) use cost::computes_each_element;
 pub use cost::{InstructionCost, InstructionKind};
 pub use memory::{BufferUse, LiveBuffer, ProgramMemory, program_memory};
 

@@ -76,7 +76,7 @@ pub fn roofline_of(trace: &Trace, query: &RooflineQuery, costs: &OpCosts) -> Roo
         unmodelled: rows::unmodelled(trace, costs),
         device_ns: costs.device_ns,
         modelled_ns,
-        modelled_share: rows::share(modelled_ns, costs.device_ns),
+        modelled_share: crate::scope::share::known_share(modelled_ns, costs.device_ns),
         flops: rows.iter().fold(0, |sum, row| sum.saturating_add(row.flops)),
         bytes,
         modelled_gbs: (modelled_ns > 0).then(|| bytes as f64 / modelled_ns as f64),

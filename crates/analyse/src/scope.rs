@@ -5,6 +5,7 @@ pub(crate) mod extent;
 pub mod intervals;
 pub(crate) mod quantile;
 pub mod selection;
+pub(crate) mod share;
 pub(crate) mod slice_number;
 pub mod spread;
 pub(crate) mod windows;

@@ -241,10 +241,7 @@ fn peek<'a>(mut layer: Layer<'a>, name: &str, compressed: bool) -> Result<(Vec<u
     match result {
         // A damaged stream that gave something is left to the parser: it reads what there is and notes the rest.
         Err(e) if !head.is_empty() => Ok((head, Box::new(BufReader::new(FailedStream(Some(e)))))),
-        Err(e) if compressed => {
-            let what = "compressed file".to_owned();
-            Err(ReadError::Damaged { what, why: e.to_string(), path: name.to_owned() })
-        }
+        Err(e) if compressed => Err(ReadError::damaged("compressed file", name, e.to_string())),
         Err(e) => Err(ReadError::open(name, e)),
         Ok(_) => Ok((head, layer)),
     }

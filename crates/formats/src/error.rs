@@ -149,6 +149,10 @@ impl ReadError {
         }
     }
 
+    pub(crate) fn damaged(what: &str, path: &str, why: impl Into<String>) -> ReadError {
+        ReadError::Damaged { what: what.to_owned(), why: why.into(), path: path.to_owned() }
+    }
+
     /// What to do next. Programs that have an option for a limit say so in words of their own.
     pub fn hint(&self) -> String {
         let words = match self {

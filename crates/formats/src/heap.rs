@@ -70,7 +70,7 @@ struct File {
 
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
     whole(&mut text, FORMAT_NAME, name, options)?;
-    let damaged = |why: String| ReadError::Damaged { what: FORMAT_NAME.to_owned(), why, path: name.to_owned() };
+    let damaged = |why: String| ReadError::damaged(FORMAT_NAME, name, why);
     let file: File =
         serde_json::from_slice(trimmed(text.window())).map_err(|error| damaged(error.to_string()))?;
     if file.stepscope_memory != FORMAT_VERSION {

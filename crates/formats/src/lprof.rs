@@ -45,11 +45,7 @@ fn begins(head: &[u8]) -> bool {
 
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
     whole(&mut text, FORMAT_NAME, name, options)?;
-    let damaged = |why: &str| ReadError::Damaged {
-        what: FORMAT_NAME.to_owned(),
-        why: why.to_owned(),
-        path: name.to_owned(),
-    };
+    let damaged = |why: &str| ReadError::damaged(FORMAT_NAME, name, why);
     let pickle = Pickle::read(text.window()).map_err(|why| damaged(&why))?;
     let state = pickle
         .class(pickle.root())

@@ -66,10 +66,9 @@ const ROW_VALUES: usize = 4;
 
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
     whole(&mut text, FORMAT_NAME, name, options)?;
-    let levels = timeline(text.window()).or_else(|| raw(text.window())).ok_or_else(|| ReadError::Damaged {
-        what: FORMAT_NAME.to_owned(),
-        why: "it is neither lists of times and sizes nor rows of time, action, bytes and category".to_owned(),
-        path: name.to_owned(),
+    let levels = timeline(text.window()).or_else(|| raw(text.window())).ok_or_else(|| {
+        let why = "it is neither lists of times and sizes nor rows of time, action, bytes and category";
+        ReadError::damaged(FORMAT_NAME, name, why)
     })?;
     let mut profile = Profile::new(heap_values());
     let start = levels.first().map_or(0, |level| level.0);

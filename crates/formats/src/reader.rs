@@ -36,9 +36,7 @@ pub(crate) fn whole(text: &mut Text, what: &str, name: &str, options: &OpenOptio
     }
     match text.end() {
         Some(End::Limit(limit)) => Err(ReadError::Limit { limit: *limit, path: path() }),
-        Some(End::Damaged(why)) => {
-            Err(ReadError::Damaged { what: what.to_owned(), why: why.clone(), path: path() })
-        }
+        Some(End::Damaged(why)) => Err(ReadError::damaged(what, name, why)),
         _ => Ok(()),
     }
 }

@@ -1,7 +1,7 @@
 //! Memory snapshots of PyTorch's allocators: the pickled dictionary of `torch.cuda.memory._snapshot()`.
 //!
 //! All keys are optional, since they came one by one from PyTorch 2.1 to 2.15, and what is not known is kept out of
-//! nobody's way. The file is read piece by piece and not held: see `taken`.
+//! nobody's way. The file is read piece by piece and not held: see `entries`.
 
 mod entries;
 
@@ -95,11 +95,7 @@ fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Snapshot, R
     let is_snapshot = ["segments", "device_traces"].iter().any(|key| pickle.under(root, key).is_some());
     if let Some(Stop::Why(why)) = stop {
         if !is_snapshot || why.starts_with("it asks for") {
-            return Err(ReadError::Damaged {
-                what: FORMAT_NAME.to_owned(),
-                why: why.into_owned(),
-                path: path(),
-            });
+            return Err(ReadError::damaged(FORMAT_NAME, name, why));
         }
         snapshot.notes.add_with(ENDS_EARLY, 0, why.into_owned());
     }

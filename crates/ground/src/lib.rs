@@ -1,11 +1,12 @@
 //! What every other crate builds on: an error with a hint, times and sizes as people write them, moments, files that are whole, locks,
-//! the wire format of protocol buffers, base64. It knows nothing of profiles.
+//! the wire format of protocol buffers, base64, text in markup. It knows nothing of profiles.
 
 mod lock;
 mod problem;
 mod whole_file;
 
 pub mod base64;
+pub mod markup;
 pub mod protobuf;
 pub mod units;
 pub mod utc;

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -14,6 +14,7 @@ use flate2::write::GzEncoder;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use stepscope_formats::{Beside, XlaEvents, splice, write_chrome_with, write_events};
+use stepscope_ground::lock;
 use stepscope_model::{Attr, Document, StartUpParts, Tag, Trace};
 use stepscope_record::{CounterValue, Recording as Inner, clock};
 
@@ -53,7 +54,7 @@ impl Recording {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 
     fn begin_steps_with_calls(&self, profiles: &[&XlaEvents]) {
@@ -87,16 +88,16 @@ impl Recording {
         py.detach(|| {
             self.lock().start();
             let Some(path) = &self.journal else { return Ok(()) };
-            let thread = keep_journal(self.inner.clone(), path);
-            let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-            *writer = Some(thread.map_err(|error| errors::writing(&error, &path.display().to_string()))?);
+            let thread = keep_journal(self.inner.clone(), path)
+                .map_err(|error| errors::writing(&error, &path.display().to_string()))?;
+            *lock(&self.writer) = Some(thread);
             Ok(())
         })
     }
 
     fn stop(&self, py: Python<'_>) {
         py.detach(|| {
-            let writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner).take();
+            let writer = lock(&self.writer).take();
             if let Some((stop, thread)) = writer {
                 drop(stop);
                 let _ = thread.join();
@@ -154,7 +155,7 @@ impl Recording {
     fn children(&self) -> (Vec<String>, u64, Option<String>) {
         let inner = self.lock();
         let Some(seen) = inner.children() else { return (Vec::new(), 0, None) };
-        let seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let seen = lock(seen);
         (seen.child_names(), seen.dropped_processes, seen.denied().map(str::to_owned))
     }
 
@@ -372,7 +373,7 @@ fn keep_journal(recording: Arc<Mutex<Inner>>, path: &Path) -> io::Result<(Sender
     let thread = std::thread::Builder::new().name("stepscope".to_owned()).spawn(move || {
         let mut first = true;
         while stopped.recv_timeout(JOURNAL_EVERY) == Err(RecvTimeoutError::Timeout) {
-            let new: Trace = recording.lock().unwrap_or_else(PoisonError::into_inner).journal(base);
+            let new: Trace = lock(&recording).journal(base);
             let mut text = Vec::new();
             // In memory it cannot fail; a full disk ends the journal, not the program.
             let _ = write_events(&new, &mut first, &mut text);

@@ -1,11 +1,12 @@
 //! The samplers of this process's Python stacks and its children's that need no interpreter's lock.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use pyo3::prelude::*;
-use stepscope_record::OwnSampler;
-use stepscope_record::Recording as Inner;
-use stepscope_record::spy::{ChildSampler, CodePlace, OwnNames};
+use stepscope_ground::lock;
+use stepscope_record::spy::{CodePlace, OwnNames, sample_children};
+use stepscope_record::{Recording as Inner, StoppableThread, sample_own_stacks};
 
 use crate::errors;
 use crate::recording::Recording;
@@ -24,19 +25,39 @@ fn names(
     OwnNames { roots, own_folder, between, root: root.map(place), launcher: launcher.map(place) }
 }
 
-/// Looks at all threads of this process from a thread that Python does not know.
-#[pyclass(module = "stepscope._native", frozen, subclass)]
-pub(crate) struct StackLooker {
+/// What is sampled how, and the thread that does it once it has begun.
+struct Looker {
     recording: Arc<Mutex<Inner>>,
     hz: f64,
     names: OwnNames,
-    sampler: Mutex<Option<OwnSampler>>,
+    thread: Mutex<Option<StoppableThread>>,
 }
 
-impl StackLooker {
-    fn sampler(&self) -> std::sync::MutexGuard<'_, Option<OwnSampler>> {
-        self.sampler.lock().unwrap_or_else(PoisonError::into_inner)
+impl Looker {
+    fn new(recording: &Recording, hz: f64, names: OwnNames) -> Looker {
+        Looker { recording: recording.shared(), hz, names, thread: Mutex::new(None) }
     }
+
+    fn stop(&self) {
+        if let Some(thread) = lock(&self.thread).as_mut() {
+            thread.stop();
+        }
+    }
+
+    fn forget_after_fork(&self) {
+        if let Ok(mut thread) = self.thread.try_lock()
+            && let Some(thread) = thread.as_mut()
+        {
+            thread.forget_after_fork();
+        }
+    }
+}
+
+/// Looks at all threads of this process from a thread that Python does not know.
+#[pyclass(module = "stepscope._native", frozen, subclass)]
+pub(crate) struct StackLooker {
+    looker: Looker,
+    samples: Arc<AtomicU64>,
 }
 
 #[pymethods]
@@ -53,53 +74,37 @@ impl StackLooker {
         launcher: Option<Place>,
     ) -> StackLooker {
         let names = names(roots, own_folder, between, root, launcher);
-        StackLooker { recording: recording.shared(), hz, names, sampler: Mutex::new(None) }
+        StackLooker { looker: Looker::new(&recording, hz, names), samples: Arc::default() }
     }
 
     /// Begins to look; raises where this Python is not known.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
-        let started = py.detach(|| OwnSampler::start(self.recording.clone(), self.hz, self.names.clone()));
-        let sampler = started.map_err(|error| errors::problem(error.problem))?;
-        *self.sampler() = Some(sampler);
+        let Looker { recording, hz, names, thread } = &self.looker;
+        let started =
+            py.detach(|| sample_own_stacks(recording.clone(), *hz, names.clone(), self.samples.clone()));
+        *lock(thread) = Some(started.map_err(|error| errors::problem(error.problem))?);
         Ok(())
     }
 
     /// Ends; no sample is added afterwards.
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| {
-            if let Some(sampler) = self.sampler().as_mut() {
-                sampler.stop();
-            }
-        });
+        py.detach(|| self.looker.stop());
     }
 
     #[getter]
     fn samples(&self) -> u64 {
-        self.sampler().as_ref().map_or(0, OwnSampler::samples)
+        self.samples.load(Ordering::Relaxed)
     }
 
     fn forget_after_fork(&self) {
-        if let Ok(mut sampler) = self.sampler.try_lock()
-            && let Some(sampler) = sampler.as_mut()
-        {
-            sampler.forget_after_fork();
-        }
+        self.looker.forget_after_fork();
     }
 }
 
 /// Looks at the child processes of this one, from outside of them.
 #[pyclass(module = "stepscope._native", frozen)]
 pub(crate) struct ChildLooker {
-    recording: Arc<Mutex<Inner>>,
-    hz: f64,
-    names: OwnNames,
-    sampler: Mutex<Option<ChildSampler>>,
-}
-
-impl ChildLooker {
-    fn sampler(&self) -> std::sync::MutexGuard<'_, Option<ChildSampler>> {
-        self.sampler.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    looker: Looker,
 }
 
 #[pymethods]
@@ -116,35 +121,28 @@ impl ChildLooker {
         launcher: Option<Place>,
     ) -> ChildLooker {
         let names = names(roots, own_folder, between, root, launcher);
-        ChildLooker { recording: recording.shared(), hz, names, sampler: Mutex::new(None) }
+        ChildLooker { looker: Looker::new(&recording, hz, names) }
     }
 
     /// Begins to look; raises where the system has no way to.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
-            let (sampler, seen) = ChildSampler::start(self.hz, self.names.clone())
-                .map_err(|error| errors::problem(error.problem))?;
-            *self.sampler() = Some(sampler);
-            self.recording.lock().unwrap_or_else(PoisonError::into_inner).with_children(seen);
+            let Looker { recording, hz, names, thread } = &self.looker;
+            let (started, seen) =
+                sample_children(*hz, names.clone()).map_err(|error| errors::problem(error.problem))?;
+            *lock(thread) = Some(started);
+            lock(recording).with_children(seen);
             Ok(())
         })
     }
 
     /// Ends; nothing is seen afterwards.
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| {
-            if let Some(sampler) = self.sampler().as_mut() {
-                sampler.stop();
-            }
-        });
+        py.detach(|| self.looker.stop());
     }
 
     fn forget_after_fork(&self) {
-        if let Ok(mut sampler) = self.sampler.try_lock()
-            && let Some(sampler) = sampler.as_mut()
-        {
-            sampler.forget_after_fork();
-        }
+        self.looker.forget_after_fork();
     }
 }
 

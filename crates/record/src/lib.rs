@@ -24,9 +24,10 @@ pub use doctor::{Check, CheckState, doctor};
 pub use machine::{
     CounterInfo, CounterStat, CounterStats, MachineOptions, MachineSampler, Missing, Roots, Summary, end_all,
 };
-pub use own_sampler::{OwnSampler, hide_thread, show_thread};
+pub use own_sampler::{hide_thread, sample_own_stacks, show_thread};
 pub use recording::{CounterValue, GivenSlice, Recording};
 pub use regions::{
     MAX_REGIONS, NO_STACK, NO_TASK, Region, RegionToken, begin, end, enter, forget_after_fork, intern,
     is_recording, leave,
 };
+pub use stoppable_thread::StoppableThread;

@@ -21,13 +21,6 @@ use crate::spy::program::{OwnNames, ProgramCode};
 use crate::spy::{Frame, Spy, SpyError, ThreadSample};
 use crate::stoppable_thread::StoppableThread;
 
-/// The thread that takes samples.
-#[derive(Debug)]
-pub struct OwnSampler {
-    thread: StoppableThread,
-    samples: Arc<AtomicU64>,
-}
-
 /// Threads, by Python's numbers of them, that are not the program's.
 static HIDDEN_THREADS: Mutex<Vec<u64>> = Mutex::new(Vec::new());
 
@@ -52,52 +45,39 @@ pub fn show_thread(ident: u64) {
     with_hidden(|hidden| hidden.retain(|one| *one != ident));
 }
 
-impl OwnSampler {
-    /// Begins to sample, so often per second. Fails where this Python is not known.
-    pub fn start(recording: Arc<Mutex<Recording>>, hz: f64, names: OwnNames) -> Result<OwnSampler, SpyError> {
-        let spy = Spy::attach(std::process::id())?;
-        let samples = Arc::new(AtomicU64::new(0));
-        let mut sampler = Sampler {
-            spy,
-            names,
-            recording,
-            samples: samples.clone(),
-            parts: ProgramCode::default(),
-            asyncio: Asyncio::default(),
-            threads: HashMap::default(),
-            failed: 0,
-        };
-        let period = Duration::from_secs_f64(1.0 / hz.clamp(0.1, 10_000.0));
-        let thread = StoppableThread::start("stepscope-look", move |stopped| {
-            let mut due = Instant::now();
-            loop {
-                let now = Instant::now();
-                // Samples that were missed are not made up for.
-                while due <= now {
-                    due += period;
-                }
-                if stopped.recv_timeout(due - now) != Err(RecvTimeoutError::Timeout) || !sampler.sample() {
-                    return;
-                }
+/// Begins to sample, so often per second, and to count the stacks that are seen. Fails where this Python is not known.
+pub fn sample_own_stacks(
+    recording: Arc<Mutex<Recording>>,
+    hz: f64,
+    names: OwnNames,
+    samples: Arc<AtomicU64>,
+) -> Result<StoppableThread, SpyError> {
+    let spy = Spy::attach(std::process::id())?;
+    let mut sampler = Sampler {
+        spy,
+        names,
+        recording,
+        samples,
+        parts: ProgramCode::default(),
+        asyncio: Asyncio::default(),
+        threads: HashMap::default(),
+        failed: 0,
+    };
+    let period = Duration::from_secs_f64(1.0 / hz.clamp(0.1, 10_000.0));
+    let thread = StoppableThread::start("stepscope-look", move |stopped| {
+        let mut due = Instant::now();
+        loop {
+            let now = Instant::now();
+            // Samples that were missed are not made up for.
+            while due <= now {
+                due += period;
             }
-        });
-        Ok(OwnSampler { thread: thread.map_err(SpyError::no_thread)?, samples })
-    }
-
-    /// Ends; no sample is added afterwards.
-    pub fn stop(&mut self) {
-        self.thread.stop();
-    }
-
-    /// Lets go of a thread that a forked child does not have.
-    pub fn forget_after_fork(&mut self) {
-        self.thread.forget_after_fork();
-    }
-
-    /// How many stacks were seen.
-    pub fn samples(&self) -> u64 {
-        self.samples.load(Ordering::Relaxed)
-    }
+            if stopped.recv_timeout(due - now) != Err(RecvTimeoutError::Timeout) || !sampler.sample() {
+                return;
+            }
+        }
+    });
+    thread.map_err(SpyError::no_thread)
 }
 
 /// What the thread works with.

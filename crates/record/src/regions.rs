@@ -5,10 +5,11 @@
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::{Mutex, MutexGuard, TryLockError};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use stepscope_ground::lock;
 
 use crate::clock::now_ns;
 
@@ -98,7 +99,7 @@ fn current_log() -> &'static Mutex<RegionLog> {
 }
 
 fn log() -> MutexGuard<'static, RegionLog> {
-    current_log().lock().unwrap_or_else(PoisonError::into_inner)
+    lock(current_log())
 }
 
 /// Whether anything records.

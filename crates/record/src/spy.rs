@@ -52,7 +52,7 @@ use tasks::{Tasks, ThreadNumbers};
 use walk::Walk;
 
 pub use crate::lock::Lock;
-pub use children::ChildSampler;
+pub use children::sample_children;
 pub use codes::{Code, CodeId};
 pub use error::SpyError;
 pub use processes::{Process, children, python_processes};

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 #[derive(Debug)]
-pub(crate) struct StoppableThread {
+pub struct StoppableThread {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
@@ -22,7 +22,7 @@ impl StoppableThread {
     }
 
     /// Stops it and waits for its end.
-    pub(crate) fn stop(&mut self) {
+    pub fn stop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -30,7 +30,7 @@ impl StoppableThread {
     }
 
     /// Lets go of a thread that a forked child does not have.
-    pub(crate) fn forget_after_fork(&mut self) {
+    pub fn forget_after_fork(&mut self) {
         std::mem::forget(self.thread.take());
         std::mem::forget(self.stop.take());
     }

@@ -1,13 +1,13 @@
 //! A run in memory, with the answers that were given about it.
 
 use std::collections::HashMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use stepscope_analyse::findings::Thresholds;
 use stepscope_analyse::run::Run;
 use stepscope_ask::write::{self, Page};
 use stepscope_ask::{Answer, Ask, answer};
-use stepscope_ground::Problem;
+use stepscope_ground::{Problem, lock};
 
 use crate::source_files::SourceFiles;
 
@@ -53,7 +53,7 @@ impl CachedRun {
             return work();
         }
         let slot = {
-            let mut answers = self.answers.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut answers = lock(&self.answers);
             let rows = |slot: &Arc<OnceLock<CachedAnswer>>| match slot.get() {
                 Some(Ok(answer)) => answer.parts.iter().map(|part| part.len()).sum(),
                 _ => 0,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_ground::Problem;
+use stepscope_ground::{Problem, lock};
 
 use crate::backend::{Backend, RunFile};
 use crate::cached_run::CachedRun;
@@ -97,7 +97,7 @@ impl Runs {
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.inner)
     }
 
     /// Looks for traces again. A file that was written anew is a new run in the old one's place.

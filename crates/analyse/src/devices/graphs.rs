@@ -16,6 +16,7 @@ use crate::names::calls::is_graph_launch;
 use crate::scope::intervals::Intervals;
 use crate::scope::quantile::quantile;
 use crate::scope::selection::Selection;
+use crate::scope::share::share;
 use crate::steps::Steps;
 
 pub use definitions::DEFINITIONS;
@@ -232,7 +233,7 @@ fn rows(
                 name: trace.text(node.name).to_owned(),
                 replays,
                 total_ns: total,
-                share: ratio(total, all_nodes.0),
+                share: share(total, all_nodes.0),
                 mean_ns: total as f64 / replays as f64,
                 p50_ns: quantile(&mut node.durs, 0.5),
                 p95_ns: quantile(&mut node.durs, 0.95),
@@ -248,9 +249,9 @@ fn rows(
             device_p50_ns: quantile(&mut graph.spans, 0.5),
             device_p95_ns: quantile(&mut graph.spans, 0.95),
             busy_ns: graph.busy.0,
-            share: ratio(graph.busy.0, wall_ns),
+            share: share(graph.busy.0, wall_ns),
             gap_ns: graph.gap.0,
-            gap_share: ratio(graph.gap.0, (graph.gap + graph.busy).0),
+            gap_share: share(graph.gap.0, (graph.gap + graph.busy).0),
             call_p50_ns: quantile(&mut graph.calls, 0.5),
             call_ns: graph.calls.iter().map(|&ns| Ns(ns)).sum::<Ns>().0,
             longest: longest.map_or_else(String::new, |(_, name)| trace.text(name).to_owned()),
@@ -277,10 +278,6 @@ fn letter(place: usize) -> String {
         0 => last.to_string(),
         before => letter(before - 1) + &last.to_string(),
     }
-}
-
-fn ratio(part: i64, whole: i64) -> f64 {
-    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
 }
 
 #[cfg(test)]

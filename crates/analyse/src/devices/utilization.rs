@@ -15,6 +15,7 @@ use crate::names::tensor_core::TensorCores;
 use crate::scope::definition::Definition;
 use crate::scope::extent::extent;
 use crate::scope::intervals::Collector;
+use crate::scope::share::{known_share, share};
 use crate::steps::Steps;
 
 /// What the numbers of a device mean.
@@ -256,7 +257,7 @@ pub fn utilization_series(trace: &Trace, device: i64, buckets: usize) -> Utiliza
         }
     }
     let busy = busy.finish().lengths_in(&windows);
-    let shares = windows.iter().zip(busy).map(|(w, busy)| ratio(busy, w.1 - w.0).unwrap_or(0.0));
+    let shares = windows.iter().zip(busy).map(|(w, busy)| share(busy.0, (w.1 - w.0).0));
     UtilizationSeries { device, utilization: shares.collect(), edges_ns: edges }
 }
 
@@ -312,7 +313,7 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
             stream: trace.lanes().get(lane).key.thread.as_int(),
             busy_ns: stream_busy.finish().length().0,
             kernel_busy_ns: kernel_busy_ns.0,
-            utilization: ratio(kernel_busy_ns, window_ns),
+            utilization: known_share(kernel_busy_ns.0, window_ns.0),
             kernels: counts[0],
             memcpy: counts[1],
             memset: counts[2],
@@ -327,12 +328,12 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
         window_ns: window_ns.0,
         busy_ns: busy.finish().length().0,
         kernel_busy_ns: kernel_busy_ns.0,
-        utilization: ratio(kernel_busy_ns, window_ns),
+        utilization: known_share(kernel_busy_ns.0, window_ns.0),
         sm_efficiency: estimates.sm_efficiency,
         occupancy: estimates.occupancy,
-        tensor_core_share: ratio(tensor_core_ns, kernel_ns),
-        tensor_core_unknown_share: ratio(unknown_ns, kernel_ns),
-        eligible_share: ratio(eligible_ns, kernel_ns),
+        tensor_core_share: known_share(tensor_core_ns.0, kernel_ns.0),
+        tensor_core_unknown_share: known_share(unknown_ns.0, kernel_ns.0),
+        eligible_share: known_share(eligible_ns.0, kernel_ns.0),
         memory_bandwidth_share: kinds.memory.share(device, window),
         sm_clock_min_mhz: None,
         sm_clock_mean_mhz: None,
@@ -344,8 +345,4 @@ fn row(trace: &Trace, window: (Ns, Ns), kinds: &mut KernelKinds<'_>, device: Tag
         occupancy_known_ns: estimates.occupancy_known.0,
         streams,
     }
-}
-
-fn ratio(part: Ns, whole: Ns) -> Option<f64> {
-    (whole > Ns::ZERO).then(|| part.0 as f64 / whole.0 as f64)
 }

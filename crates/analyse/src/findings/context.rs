@@ -8,10 +8,8 @@ use stepscope_model::{Program, SliceId};
 use super::warm_up::{self, WarmUp};
 use super::{Confidence, Estimate, Evidence, Finding, Metric, Recorder, Severity, ShownSlice, Thresholds};
 use crate::names::library_file::is_library_file;
+use crate::replay::what_if::MAX_REPLAY_ERROR;
 use crate::run::{AmountUnit, PythonTime, Run, Saving};
-
-/// A replay that is further off than this, as a share of the measured time, only gives bounds.
-const MAX_REPLAY_ERROR: f64 = 0.05;
 
 /// A smaller share reads as 0.0%.
 const MIN_SHARE: f64 = 0.0005;

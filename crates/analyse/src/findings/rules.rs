@@ -49,7 +49,6 @@ mod xla;
 use super::Rule;
 
 pub(super) use text::{percent, time};
-pub(super) use xla::{RULES as OF_ANY_FRAMEWORK, reword as reword_for_framework};
 
 /// Every rule, by name.
 pub const RULES: &[Rule] = &[

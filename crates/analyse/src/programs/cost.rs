@@ -211,7 +211,7 @@ impl<'g> GraphCosts<'g> {
                 operations.reduction = elements.saturating_mul(window);
             }
             "scatter" => operations.elementwise = operand(2).map_or(0, ResultShape::elements),
-            opcode if is_elementwise(opcode) => operations.elementwise = elements,
+            opcode if computes_each_element(opcode) => operations.elementwise = elements,
             "sort" | "fft" | "cholesky" | "triangular-solve" | "rng" | "rng-bit-generator" => {
                 operations.unknown = true
             }
@@ -330,7 +330,8 @@ fn is_collective(opcode: &str) -> bool {
     COLLECTIVES.iter().any(|beginning| opcode.starts_with(beginning))
 }
 
-fn is_elementwise(opcode: &str) -> bool {
+/// Whether each element of the result is computed from the elements at its place.
+pub(crate) fn computes_each_element(opcode: &str) -> bool {
     const OPCODES: [&str; 44] = [
         "abs",
         "add",

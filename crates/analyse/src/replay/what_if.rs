@@ -44,6 +44,9 @@ pub const DEFINITIONS: &[Definition] = &[
     Definition { field: "speedup", label: "Speedup", text: "Measured time divided by predicted time." },
 ];
 
+/// A replay that is further off than this, as a share of the measured time, only gives bounds.
+pub const MAX_REPLAY_ERROR: f64 = 0.05;
+
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "change")]
 pub enum Change {

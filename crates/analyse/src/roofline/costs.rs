@@ -47,6 +47,24 @@ pub struct OpCost {
     first_kernel: u32,
 }
 
+impl OpCost {
+    /// Without device work.
+    fn new(slice: SliceId, cost: Cost) -> OpCost {
+        OpCost {
+            slice,
+            precision: cost.precision,
+            cost,
+            recomputed: false,
+            device_ns: 0,
+            kernels: 0,
+            device: None,
+            hardware: None,
+            ideal: None,
+            first_kernel: 0,
+        }
+    }
+}
+
 /// Why device work has no cost.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -138,19 +156,7 @@ pub fn op_costs_of(trace: &Trace, selection: &Selection, programs: &ProgramWork)
             continue;
         };
         taken_by[i] = ops.len() as u32;
-        let precision = cost.precision;
-        ops.push(OpCost {
-            slice: id,
-            cost,
-            precision,
-            recomputed: recomputed[i],
-            device_ns: 0,
-            kernels: 0,
-            device: None,
-            hardware: None,
-            ideal: None,
-            first_kernel: 0,
-        });
+        ops.push(OpCost { recomputed: recomputed[i], ..OpCost::new(id, cost) });
     }
     place(trace, work, &taken_by, &unread, ops)
 }

@@ -10,6 +10,7 @@ use super::costs::{NoCost, OpCost, OpCosts};
 use super::number::{Pipe, Precision};
 use super::report::{OverPeak, RooflineRow, UnmodelledRow};
 use crate::names::shapes::Shapes;
+use crate::scope::share::known_share;
 
 /// Sums of one row.
 struct RooflineTotals {
@@ -133,7 +134,7 @@ fn row(sums: &RooflineTotals, device_ns: i64) -> RooflineRow {
         calls: sums.calls,
         kernels: sums.kernels,
         device_ns: sums.device_ns,
-        share: share(sums.device_ns, device_ns),
+        share: known_share(sums.device_ns, device_ns),
         flops: sums.flops,
         bytes: sums.bytes,
         tflops: ns.map(|ns| sums.flops as f64 / ns / 1e3),
@@ -161,15 +162,11 @@ pub(super) fn unmodelled(trace: &Trace, costs: &OpCosts) -> Vec<UnmodelledRow> {
         reason,
         kernels,
         device_ns,
-        share: share(device_ns, costs.device_ns),
+        share: known_share(device_ns, costs.device_ns),
     });
     let mut rows: Vec<UnmodelledRow> = rows.collect();
     rows.order_by(|a, b| {
         b.device_ns.cmp(&a.device_ns).then_with(|| (&a.name, a.reason).cmp(&(&b.name, b.reason)))
     });
     rows
-}
-
-pub(super) fn share(part: i64, whole: i64) -> Option<f64> {
-    (whole > 0).then(|| part as f64 / whole as f64)
 }

@@ -15,6 +15,7 @@ use crate::names::serving::IterationKind;
 use crate::scope::intervals::{Collector, Intervals};
 use crate::scope::quantile::quantile;
 use crate::scope::selection::Selection;
+use crate::scope::share::share;
 use marked::MarkedIteration;
 
 pub use definitions::DEFINITIONS;
@@ -201,11 +202,11 @@ fn kinds(iterations: &[Iteration], span_ns: i64) -> Vec<KindRow> {
             kind,
             iterations: these.len() as u64,
             total_ns: total.0,
-            share: ratio(total.0, span_ns),
+            share: share(total.0, span_ns),
             wall_p50_ns: quantile(&mut walls, 0.5),
             wall_p95_ns: quantile(&mut walls, 0.95),
             wall_p99_ns: quantile(&mut walls, 0.99),
-            busy_share: ratio(busy.0, total.0),
+            busy_share: share(busy.0, total.0),
             tokens,
             tokens_per_second: tokens
                 .filter(|_| known_ns > Ns::ZERO)
@@ -213,8 +214,4 @@ fn kinds(iterations: &[Iteration], span_ns: i64) -> Vec<KindRow> {
         }
     };
     [Prefill, Decode, Mixed, Unknown].into_iter().map(of_kind).filter(|row| row.iterations > 0).collect()
-}
-
-fn ratio(part: i64, whole: i64) -> f64 {
-    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
 }

@@ -17,6 +17,7 @@ use crate::names::library_file::is_library_file;
 use crate::names::python_frame::python_frame;
 use crate::scope::definition::Definition;
 use crate::scope::selection::Selection;
+use crate::scope::share::share;
 use crate::scope::windows::{Windows, signed};
 use crate::threads::callers::Callers;
 use crate::threads::sampled::{Sampled, SeenCallers};
@@ -180,7 +181,6 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
         rows.add(row, |row| row.wait_ns = row.wait_ns.saturating_add(wait_ns));
     }
     report.rows = rows.rows;
-    let share = |part: i64, whole: i64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
     for row in &mut report.rows {
         row.wait_share = share(row.wait_ns, query.wall_ns);
         row.device_share = share(row.device_ns, report.device_ns);

@@ -9,6 +9,7 @@ use serde::Serialize;
 use stepscope_model::{ASYNCIO_TASKS_OF, Domain, LOCK_OF, Lane, LaneId, Order, SAMPLES_OF, StrId, Tag, Trace};
 
 use crate::scope::definition::Definition;
+use crate::scope::share::share;
 
 /// The category of slices that say what a thread does with the lock.
 pub const LOCK_CATEGORY: &str = "interpreter_lock";
@@ -307,8 +308,4 @@ fn process(trace: &Trace, lane: &Lane) -> String {
         ("", Tag::Int(number)) => format!("process {number}"),
         (name, _) => name.to_owned(),
     }
-}
-
-fn share(part: i64, whole: i64) -> f64 {
-    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
 }

@@ -99,6 +99,16 @@ pub fn count(n: u64) -> String {
     text
 }
 
+/// A number of things: `1 step`, `1,234 steps`, `2 launches`.
+pub fn counted(n: u64, one: &str) -> String {
+    let end = match (n, one.ends_with("ch")) {
+        (1, _) => "",
+        (_, true) => "es",
+        (_, false) => "s",
+    };
+    format!("{} {one}{end}", count(n))
+}
+
 /// A fraction as a percentage: `12.3%`.
 ///
 /// What is neither nothing nor everything never reads so: `<0.1%`, `>99.9%`.

@@ -115,11 +115,11 @@ fn health_table(h: &Health) -> Table {
     let eager = Cell::text(number(h.eager_per_step));
     line("Eager operators per step", eager, "at breaks and between regions; --by eager".to_owned());
     let again = bad(h.recompiles > 0, Cell::count(h.recompiles));
-    line("Recompiles", again, format!("of {} within the trace", plural(h.compiles, "compile")));
+    line("Recompiles", again, format!("of {} within the trace", units::counted(h.compiles, "compile")));
     let compile = bad(h.compile_ns > 0, Cell::time(h.compile_ns));
     line("Compiling", compile, "on the host; --by phase".to_owned());
     let each = h.lookup_ns.checked_div(h.lookups as i64).unwrap_or(0);
-    let words = format!("{} of guards, {} each", plural(h.lookups, "check"), units::time(each));
+    let words = format!("{} of guards, {} each", units::counted(h.lookups, "check"), units::time(each));
     line("Cache lookups", Cell::time(h.lookup_ns), words);
     line("Host time", Cell::time(h.host_ns), "in regions and their backward passes".to_owned());
     let device = match h.device_share {
@@ -127,12 +127,7 @@ fn health_table(h: &Health) -> Table {
         None => "no device work in this trace".to_owned(),
     };
     line("Device time", Cell::time(h.device_ns), device);
-    let steps = plural(h.steps, "step");
-    table.title("torch.compile", steps)
-}
-
-fn plural(n: u64, one: &str) -> String {
-    format!("{} {one}{}", units::count(n), if n == 1 { "" } else { "s" })
+    table.title("torch.compile", units::counted(h.steps, "step"))
 }
 
 /// A mean count: whole if it is.

@@ -191,9 +191,9 @@ fn headline(
     if let Some(because) = &judged.because {
         labelled(out, screen, "WHY", &wrap(because, room))?;
     }
-    let count = |n: u64, what: &str| format!("{} {what}{}", units::count(n), if n == 1 { "" } else { "s" });
-    let of =
-        |side: &StepSide| format!("{} of {}", count(side.steps, "step"), count(side.recordings, "recording"));
+    let of = |side: &StepSide| {
+        format!("{} of {}", units::counted(side.steps, "step"), units::counted(side.recordings, "recording"))
+    };
     lines = wrap(
         &format!(
             "{} before, {} after; {}. Times come from recordings, so they include profiler overhead.",

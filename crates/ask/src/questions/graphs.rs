@@ -53,10 +53,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         (true, 1..) => "graphs were launched, but none of their work was recorded",
         _ => NONE,
     };
+    let graphs = units::counted(report.graphs.len() as u64, "graph");
     let part = match ask.grouped() {
         "node" => {
-            let words =
-                format!("{} of {}", plural(report.nodes.len(), "node"), plural(report.graphs.len(), "graph"));
+            let words = format!("{} of {graphs}", units::counted(report.nodes.len() as u64, "node"));
             let rows = arrange(report.nodes, &ask.rows, Some("total_ns"), DEFAULT_TOP, |n| &n.name)?;
             let (empty, left_out) = (rows.when_empty(empty), rows.left_out());
             Part::new("nodes", rows.rows, move |rows| {
@@ -69,8 +69,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         }
         _ => {
             let replays: u64 = report.graphs.iter().map(|g| g.replays).sum();
-            let words =
-                format!("{} of {}", plural(replays as usize, "replay"), plural(report.graphs.len(), "graph"));
+            let words = format!("{} of {graphs}", units::counted(replays, "replay"));
             let rows = arrange(report.graphs, &ask.rows, None, DEFAULT_TOP, |g| &g.longest)?;
             let (empty, left_out) = (rows.when_empty(empty), rows.left_out());
             Part::new("graphs", rows.rows, move |rows| {
@@ -81,7 +80,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
                         .note("the trace records no graph ids: replays of the same kernels count as one graph");
                 }
                 if without > 0 && !rows.is_empty() {
-                    table.note(format!("{} without recorded work", plural(without as usize, "launch")));
+                    table.note(format!("{} without recorded work", units::counted(without, "launch")));
                 }
                 table
             })
@@ -93,15 +92,6 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 /// What a table is about, if it has rows.
 fn shown<'a, R>(rows: &[R], words: &'a str) -> &'a str {
     if rows.is_empty() { "" } else { words }
-}
-
-fn plural(n: usize, one: &str) -> String {
-    let end = match (n, one.ends_with("ch")) {
-        (1, _) => "",
-        (_, true) => "es",
-        (_, false) => "s",
-    };
-    format!("{} {one}{end}", units::count(n as u64))
 }
 
 fn name_column(header: &str, full: bool) -> Column {

@@ -24,7 +24,7 @@ use stepscope_model::{DocumentKind, Ns, Trace};
 
 use super::DEFAULT_TOP;
 use crate::answer::{Answer, Draw, Part};
-use crate::ask::{Ask, Group, PROFILES, Question, TRACES, TRACES_AND_PROFILES, Takes, USUAL};
+use crate::ask::{Ask, Findings, Group, PROFILES, Question, TRACES, TRACES_AND_PROFILES, Takes, USUAL};
 use crate::form::{Form, Member, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Plot, Role, Table, units};
 use crate::rows::arrange;
@@ -57,6 +57,7 @@ pub(super) const QUESTION: Question = Question {
         "fit", "batch", "capacity", "program",
     ],
     report_by: Some(&["event", "peak", "stack", "leaks", "oom", "program", "buffer"]),
+    findings: Findings::Included,
     definitions: &[
         memory::DEFINITIONS,
         memory::OPERATOR_DEFINITIONS,

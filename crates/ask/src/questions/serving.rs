@@ -53,7 +53,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let Serving { found_by, iterations, kinds, span_ns, between_ns, on_other_threads } = report;
     let words = format!(
         "{} in {}; {} between them",
-        plural(iterations.len(), "iteration"),
+        units::counted(iterations.len() as u64, "iteration"),
         units::time(span_ns),
         units::percent(ratio(between_ns, span_ns))
     );
@@ -66,7 +66,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         if on_other_threads > 0 {
             table.note(format!(
                 "{} on other threads are left out",
-                plural(on_other_threads as usize, "iteration")
+                units::counted(on_other_threads, "iteration")
             ));
         }
         table
@@ -106,10 +106,6 @@ fn how(found_by: FoundBy) -> Option<&'static str> {
             "a heuristic: the engine's ranges are not in the trace, so each replay of a graph is an iteration",
         ),
     }
-}
-
-fn plural(n: usize, one: &str) -> String {
-    format!("{} {one}{}", units::count(n as u64), if n == 1 { "" } else { "s" })
 }
 
 fn role(kind: IterationKind) -> Role {

@@ -200,7 +200,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
             "`stepscope functions` and `stepscope lines` have options about rows",
         )?;
         if profile.heap.is_some() {
-            return Ok(of_heap::answer(&runs[0], profile));
+            return Ok(of_heap::answer(ask, &runs[0], profile));
         }
         return Ok(of_profile::answer(ask, &runs[0], profile));
     }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::replay::ReplayedStep;
-use stepscope_analyse::replay::what_if::{self, Change, WhatIf};
+use stepscope_analyse::replay::what_if::{self, Change, MAX_REPLAY_ERROR, WhatIf};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
 use stepscope_ground::Problem;
@@ -84,8 +84,6 @@ const OWN_DEFINITIONS: &[Definition] = &[
         text: "Kernels, copies and memsets whose duration the change sets.",
     },
 ];
-/// A replay whose own error is larger than this says little.
-const MAX_REPLAY_ERROR: f64 = 0.05;
 
 /// One replay.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

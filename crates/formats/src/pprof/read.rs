@@ -45,11 +45,7 @@ struct Tables<'a> {
 
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
     whole(&mut text, FORMAT_NAME, name, options)?;
-    let damaged = |why: &str| ReadError::Damaged {
-        what: FORMAT_NAME.to_owned(),
-        why: why.to_owned(),
-        path: name.to_owned(),
-    };
+    let damaged = |why: &str| ReadError::damaged(FORMAT_NAME, name, why);
     let tables = tables(text.window()).map_err(damaged)?;
     let frames = text.window().len().saturating_mul(FRAMES_PER_BYTE).max(ANY_FRAMES);
     let mut profile = profile(&tables, frames, options).map_err(damaged)?;

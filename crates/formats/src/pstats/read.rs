@@ -35,11 +35,7 @@ const CALLS_ARE_SAMPLES: &NoteKind = &NoteKind::new(
 
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
     whole(&mut text, FORMAT_NAME, name, options)?;
-    let damaged = |why: &str| ReadError::Damaged {
-        what: FORMAT_NAME.to_owned(),
-        why: why.to_owned(),
-        path: name.to_owned(),
-    };
+    let damaged = |why: &str| ReadError::damaged(FORMAT_NAME, name, why);
     let marshal = Marshal::read(text.window()).map_err(damaged)?;
     let mut profile = Profile::new(vec![ValueKind { name: "time".to_owned(), unit: ValueUnit::Nanoseconds }]);
     profile.line_is = LineIs::Start;

@@ -72,7 +72,7 @@ struct FileEvent<'a> {
 pub(super) fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Profile, ReadError> {
     const FORMAT_NAME: &str = "speedscope profile";
     whole(&mut text, FORMAT_NAME, name, options)?;
-    let damaged = |why: String| ReadError::Damaged { what: FORMAT_NAME.to_owned(), why, path: name.to_owned() };
+    let damaged = |why: String| ReadError::damaged(FORMAT_NAME, name, why);
     let window = text.window();
     let window = window.strip_prefix(b"\xef\xbb\xbf").unwrap_or(window);
     let mut profile = document(window).map_err(|error| damaged(error.to_string()))?;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
+use stepscope_ground::markup::escaped;
 use stepscope_model::{Profile, ValueUnit};
 
 use super::layout::{BarKind, Layout};
@@ -190,34 +191,12 @@ fn shortened(text: &str, letters: usize) -> String {
     }
 }
 
-/// A text that cannot be taken for markup; what XML has no place for is replaced.
-fn escaped(text: &str) -> String {
-    let mut safe = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => safe.push_str("&amp;"),
-            '<' => safe.push_str("&lt;"),
-            '>' => safe.push_str("&gt;"),
-            '"' => safe.push_str("&quot;"),
-            '\'' => safe.push_str("&#39;"),
-            '\t' => safe.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => safe.push('\u{fffd}'),
-            c => safe.push(c),
-        }
-    }
-    safe
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn texts_are_safe_and_short() {
-        assert_eq!(
-            escaped("<a b=\"1\">&'\u{1b}[0m\n"),
-            "&lt;a b=&quot;1&quot;&gt;&amp;&#39;\u{fffd}[0m\u{fffd}"
-        );
+    fn texts_are_short() {
         assert_eq!(shortened("forward", 7), "forward");
         assert_eq!(shortened("forward", 4), "for…");
         assert_eq!(shortened("forward", 2), "");

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use stepscope_ground::markup;
+
 use crate::check::{Checked, Outcome};
 
 /// The file: a test per condition. What is not decided is a failure of its own kind, because it is no pass.
@@ -31,19 +33,7 @@ pub fn junit(checked: &Checked, suite: &str) -> String {
     text
 }
 
-/// Text that can be in an attribute. XML has no way to write most control characters.
+/// Text that can be in an attribute, which has one line.
 fn escaped(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\t' | '\n' | '\r' => out.push(' '),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
+    markup::escaped(&text.replace(['\n', '\r'], " "))
 }

@@ -1,5 +1,6 @@
 //! The page around the sections. Nothing from a trace is in it but base64 and the escaped title.
 
+use stepscope_ground::markup::escaped;
 use stepscope_ground::{Problem, base64};
 
 use super::pack::Section;
@@ -40,7 +41,7 @@ impl Bundle {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>{} · Stepscope</title>\n<link rel=\"icon\" href=\"data:,\">\n<style>{}</style>\n</head>\n<body>\n\
              <div id=\"app\"></div>\n",
-            escape(title),
+            escaped(title),
             self.style
         )
         .into_bytes();
@@ -56,8 +57,4 @@ impl Bundle {
         out.extend_from_slice(b"</script>\n</body>\n</html>\n");
         out
     }
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -6,7 +6,8 @@ use super::memory_near_limit::full_device;
 use super::text::time;
 use crate::causes::waits::WaitKind;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Threshold,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::{is_allocation, is_synchronization};
@@ -27,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &["keep-cache", "expandable-segments"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -3,7 +3,8 @@
 use stepscope_model::{LaneId, Ns, SliceId};
 
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Threshold,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::is_allocation;
@@ -28,6 +29,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

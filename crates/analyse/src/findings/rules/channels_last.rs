@@ -3,7 +3,9 @@
 use stepscope_model::{Kind, Ns, SliceId};
 
 use super::matrix::scale;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::roofline::{Family, OpCost};
 
@@ -16,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the device time spent transposing",
     }],
     trials: &["channels-last"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

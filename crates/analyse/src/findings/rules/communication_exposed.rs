@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::causes::cause::Cause;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold};
+use crate::findings::{
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::names::collective::Operation;
 use crate::names::comm::{is_comm_kernel, is_comm_range};
@@ -28,6 +30,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &["ddp-views"],
+    other_frameworks: OtherFrameworks::Words(reword),
     check,
 };
 
@@ -221,4 +224,26 @@ fn collectives(context: &Context<'_>) -> Vec<(String, (u64, i64, SliceId))> {
     let mut rows: Vec<_> = by_name.into_iter().map(|(name, row)| (trace.text(name).to_owned(), row)).collect();
     rows.order_by(|a, b| b.1.1.cmp(&a.1.1).then_with(|| a.0.cmp(&b.0)));
     rows
+}
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str) {
+    finding.why = "Arrays travel between devices, and the device has nothing to compute until they arrive. Some of this time \
+                   may be waiting for a device that is late."
+        .to_owned();
+    finding.fix = "Let XLA start collectives early and compute meanwhile, give each device more work per collective (a larger \
+                   batch, gradients summed over several steps), and check that arrays are sharded the way the next operation \
+                   needs them, so that nothing is gathered only to be split again."
+        .to_owned();
+    let code = match framework {
+        "TensorFlow" => {
+            "strategy = tf.distribute.MirroredStrategy(cross_device_ops=tf.distribute.NcclAllReduce())"
+        }
+        _ => {
+            "# before the first import of jax\n\
+             os.environ[\"XLA_FLAGS\"] = \"--xla_gpu_enable_latency_hiding_scheduler=true\""
+        }
+    };
+    finding.code = Some(code.to_owned());
+    finding.verify = "Record again: communication in `stepscope account` should shrink.".to_owned();
 }

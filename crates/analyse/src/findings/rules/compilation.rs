@@ -4,8 +4,9 @@ use stepscope_model::Ns;
 
 use super::autotune;
 use super::text::{steps, time};
-use super::xla;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 
 pub(super) const RULE: Rule = Rule {
     name: "compilation",
@@ -28,6 +29,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Same,
     check,
 };
 
@@ -129,7 +131,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 .to_owned();
     }
     if let Some(framework) = &context.trace().meta().framework {
-        xla::compilation(&framework.name, again, &mut finding);
+        reword(&mut finding, &framework.name, again);
     }
     finding.slices = context.shown(warm_up.slices.iter().copied());
     finding.source = warm_up.slices.first().and_then(|&id| context.source(id));
@@ -148,3 +150,49 @@ fn compile_ids(context: &Context<'_>) -> Option<String> {
     ids.truncate(8);
     (!ids.is_empty()).then(|| ids.join(", "))
 }
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str, again: bool) {
+    if let Some(evidence) = finding.evidence.first_mut() {
+        evidence.definition = "Time in all steps in which the host traced, lowered or compiled functions, by the ranges and \
+                               Python functions of the framework's compiler.";
+    }
+    if again {
+        finding.why = "A function is traced and compiled again whenever the shapes, types or static arguments of its inputs \
+                       differ from all those before."
+            .to_owned();
+        finding.fix = "Keep shapes the same from step to step: pad batches to a few lengths and drop the last small one. Pass \
+                       numbers that change as arrays, and make jitted functions once, outside of the loop."
+            .to_owned();
+    } else {
+        finding.why = "A function is traced and compiled when it first runs. A long run pays that once; in this profile it hides \
+                       what a usual step costs."
+            .to_owned();
+        finding.fix = "Run a few steps before the profiler starts. If start-up itself is too slow, keep compiled code on a \
+                       disk that persists."
+            .to_owned();
+    }
+    finding.code = Some(match (framework, again) {
+        ("TensorFlow", true) => TF_SIGNATURE.to_owned(),
+        ("TensorFlow", false) => TF_WARM.to_owned(),
+        (_, true) => JAX_RECOMPILES.to_owned(),
+        (_, false) => JAX_WARM.to_owned(),
+    });
+    finding.verify =
+        "Record again: no step should compile, and the first should take as long as the others.".to_owned();
+}
+
+const JAX_WARM: &str = "jax.block_until_ready(train_step(state, batch))  # compiles, before the profiler starts
+with jax.profiler.trace(\"logs\"):
+    ...
+# jax.config.update(\"jax_compilation_cache_dir\", \"cache\") keeps compiled code between runs";
+
+const JAX_RECOMPILES: &str = "jax.config.update(\"jax_log_compiles\", True)     # says what is compiled
+jax.config.update(\"jax_explain_cache_misses\", True)  # and why";
+
+const TF_WARM: &str = "train_step(batch)  # traces, before the profiler starts
+tf.profiler.experimental.start(\"logs\")";
+
+const TF_SIGNATURE: &str =
+    "@tf.function(reduce_retracing=True)  # or input_signature=[tf.TensorSpec([None, 64])]
+def train_step(batch): ...";

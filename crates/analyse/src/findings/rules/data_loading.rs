@@ -3,7 +3,9 @@
 use stepscope_model::Ns;
 
 use super::xla;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold};
+use crate::findings::{
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice, Threshold,
+};
 use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, Measured};
 use crate::threads::activity::Activity;
@@ -17,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the steps spent in data loading with idle devices",
     }],
     trials: &["loader-workers", "pinned-loader"],
+    other_frameworks: OtherFrameworks::Same,
     check,
 };
 

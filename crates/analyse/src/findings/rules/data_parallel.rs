@@ -2,7 +2,9 @@
 
 use stepscope_model::{Kind, SliceId};
 
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, ShownSlice, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, ShownSlice, Threshold,
+};
 use crate::names::by_name::ByName;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
         text: "busy devices in one process that make it medium; with fewer, it is only a remark",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

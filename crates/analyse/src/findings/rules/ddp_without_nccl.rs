@@ -3,7 +3,9 @@
 use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::cause::Cause;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, ShownSlice, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, ShownSlice, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::names::comm::is_comm_kernel;
 use crate::threads::activity::Activity;
@@ -17,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the steps in ranges of gloo or MPI",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Attr, Kind, Program, ResultShape};
 
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
 use crate::programs::program_memory;
 
 pub(super) const RULE: Rule = Rule {
@@ -26,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Same,
     check,
 };
 

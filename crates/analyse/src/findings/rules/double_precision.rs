@@ -4,7 +4,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Attr, Input, Kind, Ns, Order, SliceId, StrId, parse_shapes};
 
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::names::shapes::texts;
 use crate::scope::intervals::Collector;
@@ -19,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the step in operators on tensors of 64-bit numbers",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Words(reword),
     check,
 };
 
@@ -127,6 +130,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.verify =
         "Record again with record_shapes=True: this finding should be gone, and the step shorter.".to_owned();
     vec![finding]
+}
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str) {
+    finding.why = "NumPy's default is 64 bits, and arrays made from it keep that where 64 bits are allowed. Twice as many bytes \
+                   move, and processors compute half as many such numbers at once, GPUs made for graphics far fewer."
+        .to_owned();
+    finding.fix =
+        "Convert data once where it enters the program. Keep 64 bits only where the last digits matter."
+            .to_owned();
+    let code = match framework {
+        "TensorFlow" => "x = tf.cast(x, tf.float32)  # or array.astype(np.float32) when it is loaded",
+        _ => {
+            "jax.config.update(\"jax_enable_x64\", False)  # the default\n\
+             x = jnp.asarray(array, dtype=jnp.float32)"
+        }
+    };
+    finding.code = Some(code.to_owned());
+    finding.verify = "Record again: `stepscope roofline` should show no fp64.".to_owned();
 }
 
 #[cfg(test)]

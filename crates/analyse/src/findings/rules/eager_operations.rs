@@ -4,7 +4,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Trace};
 
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::names::framework::{compiled_function, eager_operation};
 use crate::replay::{HostPiece, Scenario};
@@ -26,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Same,
     check,
 };
 

@@ -2,9 +2,11 @@
 
 use stepscope_model::{Kind, Ns, SliceId};
 
-use super::xla;
+use super::xla::{JAX_PREFETCH, staging};
 use crate::causes::transfers::bytes;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
@@ -23,12 +25,13 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &["async-copies"],
+    other_frameworks: OtherFrameworks::Words(reword),
     check,
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     if context.trace().meta().framework.is_some() {
-        return xla::staging::find(context, RULE.name);
+        return staging::find(context, RULE.name);
     }
     let (trace, slices) = (context.trace(), context.trace().slices());
     let is_ours = |memory| memory != HostMemory::Pageable;
@@ -95,3 +98,23 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.slices = context.shown(copies);
     vec![finding]
 }
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str) {
+    finding.why = "Arrays of the host go to the device when the step needs them: threads of the runtime first put them into \
+                   memory that the device can read, then they are copied. Meanwhile the device computes nothing, although it \
+                   can copy and compute at the same time."
+        .to_owned();
+    finding.fix = "Put the next batch on the device while it computes this one, and keep what does not change there. Send \
+                   fewer bytes: 8-bit images rather than 32-bit floats, converted on the device."
+        .to_owned();
+    let code = match framework {
+        "TensorFlow" => TF_PREFETCH_TO_DEVICE,
+        _ => JAX_PREFETCH,
+    };
+    finding.code = Some(code.to_owned());
+    finding.verify = "Record again: `stepscope transfers` should show most of the copy time hidden.".to_owned();
+}
+
+const TF_PREFETCH_TO_DEVICE: &str =
+    "dataset = dataset.apply(tf.data.experimental.prefetch_to_device(\"/GPU:0\", buffer_size=2))";

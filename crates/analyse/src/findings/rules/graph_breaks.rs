@@ -1,6 +1,6 @@
 //! Compiled code that leaves the graph: breaks, and the time it takes to find compiled code again.
 
-use crate::findings::{Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
 
 pub(super) const RULE: Rule = Rule {
     name: "graph_breaks",
@@ -18,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -5,10 +5,11 @@ use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Ns, SliceId};
 
 use super::eager_operations;
+use super::xla::{JAX_PREFETCH, TF_PIPELINE};
 use crate::causes::cause::Cause;
 use crate::causes::idle::{Gap, GapPart};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold, is_users,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold, is_users,
 };
 use crate::names::ranges::step_number;
 use crate::threads::activity::Activity;
@@ -27,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "host_stalls.min_share", default: 0.05, text: "share of the steps in such stalls" },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Words(reword),
     check,
 };
 
@@ -217,4 +219,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let ends = |stall: &Stall| Some((stall.pieces.first()?.start.0, stall.pieces.last()?.end.0));
     finding.range_ns = longest.and_then(ends);
     vec![finding]
+}
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str) {
+    finding.why = "Between two steps the program does something long of its own in Python, and the device has nothing to do \
+                   until it is done."
+        .to_owned();
+    let fix = "If it prepares the next batch, do that on another thread or in other processes while the device computes. \
+               Otherwise do it less often, or where nothing waits for it.";
+    finding.fix = match &finding.source {
+        Some(line) => format!("Look at {line}. {fix}"),
+        None => {
+            format!("Record with the Python tracer on (python_tracer_level=1) to find the line. {fix}")
+        }
+    };
+    let code = match framework {
+        "TensorFlow" => TF_PIPELINE,
+        _ => JAX_PREFETCH,
+    };
+    finding.code = Some(code.to_owned());
+    finding.verify = "Record again: `stepscope gaps` should no longer list these gaps.".to_owned();
 }

@@ -4,7 +4,9 @@ use stepscope_model::{Kind, SliceId};
 
 use super::eager_operations;
 use crate::causes::waits::{Wait, WaitKind};
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
 use crate::names::ranges::is_backward_node;
@@ -34,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &["compile-graphs", "compile", "inference-mode"],
+    other_frameworks: OtherFrameworks::Words(reword),
     check,
 };
 
@@ -190,4 +193,28 @@ fn advice(program: &Program) -> (String, Option<String>) {
         }
     };
     (fix, code.map(str::to_owned))
+}
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str) {
+    finding.why = "Each call of a compiled function costs the host time in Python and in the runtime, and each kernel some more. \
+                   The device often finishes its work before the next launch arrives, and then waits."
+        .to_owned();
+    finding.fix = "Do more per call: run several steps in one compiled function, give each step a larger batch, and compile what \
+                   is still called piece by piece."
+        .to_owned();
+    let code = match framework {
+        "TensorFlow" => {
+            "model.compile(..., jit_compile=True, steps_per_execution=16)  # Keras: 16 steps per call"
+        }
+        _ => {
+            "@functools.partial(jax.jit, donate_argnums=0)\n\
+             def train_steps(state, batches):          # several steps in one call\n\
+             \x20   return jax.lax.scan(train_step, state, batches)"
+        }
+    };
+    finding.code = Some(code.to_owned());
+    finding.verify = "Record again after warm-up: `stepscope launches` should show a longer queue. The profiler itself slows \
+                      launches down, so time the loop without it too."
+        .to_owned();
 }

@@ -2,7 +2,7 @@
 
 use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
-use crate::findings::{Context, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
 use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the steps during which the device is busy, below which it is reported",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

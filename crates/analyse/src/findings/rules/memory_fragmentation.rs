@@ -2,7 +2,9 @@
 
 use super::memory_near_limit::capacity;
 use super::text::size;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::memory::DeviceMemory;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &["expandable-segments"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

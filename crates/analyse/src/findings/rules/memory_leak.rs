@@ -7,7 +7,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
 use super::text::{size, steps};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::memory::{self, DeviceMemory};
 use crate::statistics::growth;
 
@@ -24,6 +26,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

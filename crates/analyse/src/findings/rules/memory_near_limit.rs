@@ -1,7 +1,9 @@
 //! The device's memory is nearly full.
 
 use super::text::size;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::memory::DeviceMemory;
 
 pub(super) const RULE: Rule = Rule {
@@ -13,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the device's memory in use or held at the peak",
     }],
     trials: &["expandable-segments"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -1,8 +1,10 @@
 //! Matrix work in 32 bits on a device that is several times faster in 16.
 
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
-use super::named_matrix::{BY_NAME, device_time, example, named, time};
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use super::named_matrix::{BY_NAME, BY_NAME_IN_GRAPHS, device_time, example, named, time};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
 use stepscope_model::Order;
 
@@ -22,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &["autocast"],
+    other_frameworks: OtherFrameworks::Words(reword),
     check,
 };
 
@@ -141,4 +144,32 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let named = by_name.iter().map(|kernel| kernel.kernel);
     finding.slices = context.shown(kernels(context, &changed).into_iter().chain(named));
     vec![finding]
+}
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str) {
+    finding.why = "Tensor cores multiply 16-bit numbers several times faster than 32-bit ones, and half as many bytes move. \
+                   Sums stay in 32 bits."
+        .to_owned();
+    if finding.confidence == Confidence::Low {
+        finding.why.push(' ');
+        finding.why.push_str(BY_NAME_IN_GRAPHS);
+    }
+    finding.fix =
+        "Compute in bfloat16, and keep the weights that the optimizer updates in 32 bits. Check the loss."
+            .to_owned();
+    let code = match framework {
+        "TensorFlow" => {
+            "keras.mixed_precision.set_global_policy(\"mixed_bfloat16\")  # before the model is built"
+        }
+        _ => {
+            "half = jax.tree.map(lambda p: p.astype(jnp.bfloat16), params)  # in the loss; params stay float32\n\
+             logits = model.apply(half, batch[\"x\"].astype(jnp.bfloat16))\n\
+             return loss(logits.astype(jnp.float32), batch[\"y\"])"
+        }
+    };
+    finding.code = Some(code.to_owned());
+    finding.verify = "Record again: `stepscope roofline` should show bf16 for these products. The estimate assumes that they \
+                      reach the share of the peak in assume.matrix_efficiency."
+        .to_owned();
 }

@@ -100,6 +100,10 @@ pub(super) fn device_time(context: &Context<'_>) -> i64 {
 pub(super) const BY_NAME: &str = "Sizes were not recorded, so the saving is estimated from kernel names and what such kernels usually reach: record \
      with record_shapes=True for a better estimate.";
 
+/// The same where a compiler launches such kernels as a graph.
+pub(super) const BY_NAME_IN_GRAPHS: &str = "The compiler launches these products as a graph, so the saving is estimated \
+     from kernel names and what such kernels usually reach.";
+
 /// The longest of some kernels, as evidence.
 pub(super) fn example(context: &Context<'_>, kernels: &[NamedMatrixKernel]) -> Evidence {
     let trace = context.trace();

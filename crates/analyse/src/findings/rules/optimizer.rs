@@ -5,7 +5,9 @@ use hashbrown::HashMap;
 use stepscope_model::{Kind, SliceId, StrId};
 
 use super::matrix::total;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::roofline::{Family, OpCost};
 use crate::scope::quantile::quantile;
 
@@ -18,6 +20,7 @@ pub(super) const RULE: Rule = Rule {
         text: "kernels of the optimizer per step",
     }],
     trials: &["fused-optimizer"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -4,7 +4,8 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Threshold,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
@@ -17,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         text: "bytes per step copied from pageable memory",
     }],
     trials: &["pinned-loader", "async-copies"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -7,7 +7,9 @@ use hashbrown::HashSet;
 use stepscope_model::{Kind, Ns, SliceId, StrId};
 
 use super::text::percent;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::threads::callers::at_or_under;
 
@@ -20,6 +22,7 @@ pub(super) const RULE: Rule = Rule {
         text: "iterations of such a loop in a row",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -3,7 +3,9 @@
 use stepscope_model::Ns;
 
 use super::text::{percent, time};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::steps::{Partial, Step};
 
 pub(super) const RULE: Rule = Rule {
@@ -16,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the time of all iterations that pauses take",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

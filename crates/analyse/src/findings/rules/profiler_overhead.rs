@@ -3,7 +3,9 @@
 use stepscope_model::{Kind, Ns};
 
 use super::text::time;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::replay::recording::{
     MEASURED_CALL_COST, PER_ALLOCATION_NS, PER_CALL_NS, PER_OPERATOR_NS, PER_PYTHON_CALL_NS, PER_SHAPE_NS,
 };
@@ -19,6 +21,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the step that recording stacks, shapes and memory is estimated to take",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -3,7 +3,9 @@
 use stepscope_model::Ns;
 
 use super::text::percent;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::run::Phase;
 
 pub(super) const RULE: Rule = Rule {
@@ -22,6 +24,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -1,7 +1,9 @@
 //! The recorded steps are faster than those that were timed before them: the recording missed something.
 
 use super::text::time;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 
 pub(super) const RULE: Rule = Rule {
     name: "recorded_faster",
@@ -13,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
         text: "how much longer the steps before must take, as a share of a recorded one, beyond what both vary by",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -8,7 +8,8 @@ use stepscope_model::{Kind, LaneId, Ns, Order, SliceId, Trace};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Threshold,
 };
 use crate::names::copies::{Direction, copy_name};
 use crate::scope::intervals::Intervals;
@@ -27,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "round_trips.min_per_step", default: 0.5, text: "round trips per step, on average" },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

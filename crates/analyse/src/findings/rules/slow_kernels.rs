@@ -7,7 +7,9 @@ use stepscope_model::{Attr, Ns, Order, StrId};
 use super::matrix::{good_ns, scale};
 use super::text::percent;
 use crate::causes::cause::Cause;
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Precision};
 
@@ -28,6 +30,7 @@ pub(super) const RULE: Rule = Rule {
         Threshold { name: "slow_kernels.min_us", default: 20.0, text: "µs of device time per call" },
     ],
     trials: &["cudnn-benchmark", "compile"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -3,7 +3,9 @@
 use stepscope_model::{Ns, PackageImport, ProgramPhases};
 
 use super::text::{percent, time};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::names::framework::FRAMEWORK_PACKAGES;
 
 pub(super) const RULE: Rule = Rule {
@@ -25,6 +27,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Same,
     check,
 };
 

@@ -6,7 +6,8 @@ use stepscope_model::{Ns, Order, SliceId, StrId};
 
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, ShownSlice, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Threshold,
 };
 use crate::names::copies::{Direction, copy_name};
 
@@ -27,6 +28,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &["no-synchronize"],
+    other_frameworks: OtherFrameworks::Words(reword),
     check,
 };
 
@@ -175,4 +177,40 @@ fn remove_copies_back(context: &Context<'_>, edit: &mut Edit<'_>, waits: &[&Wait
             edit.device_length(copy, 0);
         }
     }
+}
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str) {
+    let why = match framework {
+        "TensorFlow" => {
+            "Operations are handed to the device and run later. Reading a value (.numpy(), float(), print) stops the host \
+             until the device has caught up, and when it continues, the device has run out of work."
+        }
+        _ => {
+            "JAX hands work to the device and goes on. Reading a value (float(), print, np.asarray) or calling \
+             block_until_ready stops the host until the device has caught up, and when it continues, the device has run \
+             out of work."
+        }
+    };
+    finding.why = why.to_owned();
+    finding.fix = "Keep losses and metrics on the device and read them rarely, or read those of an earlier step, which are \
+                   ready. Wait once around many steps when you measure time."
+        .to_owned();
+    let code = match framework {
+        "TensorFlow" => {
+            "total.assign_add(loss)                # a tf.Variable: no wait\n\
+             if step % 100 == 99:\n\
+             \x20   print(total.numpy() / 100)        # one wait in a hundred steps\n\
+             \x20   total.assign(0.0)"
+        }
+        _ => {
+            "losses.append(loss)                   # no wait\n\
+             if step % 100 == 99:\n\
+             \x20   print(np.mean(jax.device_get(losses)))  # one wait in a hundred steps\n\
+             \x20   losses.clear()"
+        }
+    };
+    finding.code = Some(code.to_owned());
+    finding.verify = "Record again: `stepscope waits` should list hardly any. The wait at the very end of a loop has to stay."
+        .to_owned();
 }

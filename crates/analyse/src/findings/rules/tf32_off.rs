@@ -1,8 +1,10 @@
 //! fp32 matrix work that could run on tensor cores with one switch.
 
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
-use super::named_matrix::{BY_NAME, device_time, example, named, time};
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use super::named_matrix::{BY_NAME, BY_NAME_IN_GRAPHS, device_time, example, named, time};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::roofline::{Family, OpCost, Pipe, Precision};
 use stepscope_model::Order;
 
@@ -15,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         text: "share of the device time that is such work",
     }],
     trials: &["tf32"],
+    other_frameworks: OtherFrameworks::Words(reword),
     check,
 };
 
@@ -94,4 +97,27 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let named = by_name.iter().map(|kernel| kernel.kernel);
     finding.slices = context.shown(kernels(context, &ops).into_iter().chain(named));
     vec![finding]
+}
+
+/// The same in a program of JAX or TensorFlow.
+fn reword(finding: &mut Finding, framework: &str) {
+    finding.why = "Products of 32-bit numbers run in full precision, on the ordinary cores. TF32 rounds the inputs of a product \
+                   to 10 bits of mantissa, keeps range and sums in 32 bits, and runs on tensor cores."
+        .to_owned();
+    if finding.confidence == Confidence::Low {
+        finding.why.push(' ');
+        finding.why.push_str(BY_NAME_IN_GRAPHS);
+    }
+    finding.fix = "Ask for full precision only where it matters: drop precision=\"highest\" and the global setting. bfloat16 \
+                   computes faster still, but changes more numbers."
+        .to_owned();
+    let code = match framework {
+        "TensorFlow" => "tf.config.experimental.enable_tensor_float_32_execution(True)",
+        _ => {
+            "jax.config.update(\"jax_default_matmul_precision\", \"tensorfloat32\")\n\
+             # and no precision=\"highest\" in jnp.dot, jnp.einsum or a model's layers"
+        }
+    };
+    finding.code = Some(code.to_owned());
+    finding.verify = "Record again: `stepscope roofline` should show tf32 for these products.".to_owned();
 }

@@ -6,9 +6,10 @@ use stepscope_model::{Ns, SliceId};
 
 use super::autotune;
 use super::text::time;
-use super::xla;
 use crate::causes::cause::{ByCause, CAUSES, Cause};
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::run::Saving;
 use crate::steps::Step;
 use crate::threads::activity::Activity;
@@ -35,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Same,
     check,
 };
 
@@ -182,7 +184,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "Look at each of them: `stepscope account --step N` says where its time went.",
             None,
         ),
-        Some(_) => xla::uneven(cause, matches!(pattern, Pattern::First(_))),
+        Some(_) => advice_for_other_frameworks(cause, pattern),
         None => advice(cause, pattern, &later),
     };
     finding.why = advice.0.to_owned();
@@ -328,6 +330,44 @@ fn advice(cause: Option<Cause>, pattern: Pattern, later: &str) -> Advice<'_> {
              the processor.",
             "Look at what the host does in the slow step (with_stack=True shows the lines). Do such work less often, or in \
              another thread or process (asynchronous checkpoints, a queue for logs).",
+            None,
+        ),
+    }
+}
+
+/// The same in a program of JAX or TensorFlow.
+fn advice_for_other_frameworks(cause: Option<Cause>, pattern: Pattern) -> Advice<'static> {
+    match cause {
+        Some(Cause::Host(Activity::DataLoading)) => (
+            "A batch came late in these steps.",
+            "Let the input pipeline work ahead: more in parallel, and a deeper buffer of finished batches.",
+            None,
+        ),
+        Some(Cause::Host(Activity::GarbageCollection)) => (
+            "Python's garbage collector goes through all objects of the program while the device has nothing to do.",
+            "Freeze the objects created at start-up (gc.freeze()), and collect between epochs.",
+            None,
+        ),
+        Some(Cause::Kernel | Cause::Copy | Cause::Fill) => (
+            "The device itself had more to do in these steps.",
+            "Compare the kernels of a slow step with those of a usual one (`stepscope kernels --step N`).",
+            None,
+        ),
+        Some(Cause::DEVICE_UNRECORDED) => (
+            "The host waited for the device in these steps; what the device did is not recorded in full.",
+            "Compare a slow step with a usual one (`stepscope account --step N`), and record what is missing if the profiler can.",
+            None,
+        ),
+        _ if matches!(pattern, Pattern::First(_)) => (
+            "The first recorded steps are still warming up: code is loaded, the profiler starts. A long run pays that once; \
+             here it raises the averages.",
+            "Run more steps before recording, and judge by the later steps of this profile.",
+            None,
+        ),
+        _ => (
+            "In these steps the host did something extra, such as logging, a checkpoint or an evaluation, or another program took \
+             the processor.",
+            "Look at what the host does in the slow step. Do such work less often, or on another thread.",
             None,
         ),
     }

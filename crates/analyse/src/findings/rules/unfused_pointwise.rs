@@ -6,7 +6,9 @@
 
 use stepscope_model::{Kind, Ns, Order, SliceId};
 
-use crate::findings::{Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 use crate::names::by_name::ByName;
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::run::Run;
@@ -34,6 +36,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &["compile", "compile-graphs"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -1,7 +1,7 @@
 //! The recording is too short, too early or without steps.
 
 use super::text::{steps, time};
-use crate::findings::{Context, Evidence, Finding, Metric, Recorder, Rule, Threshold};
+use crate::findings::{Context, Evidence, Finding, Metric, OtherFrameworks, Recorder, Rule, Threshold};
 use crate::steps::Partial;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -2,6 +2,8 @@
 
 use stepscope_model::GraphNode;
 
+use crate::programs::computes_each_element;
+
 /// What XLA calls an instruction of this sort.
 pub(super) fn category(instruction: GraphNode<'_>) -> String {
     let details = instruction.details;
@@ -21,71 +23,24 @@ pub(super) fn category(instruction: GraphNode<'_>) -> String {
     }
 }
 
-/// Whether each element of the result is made of the elements at its place.
+/// Whether XLA calls an instruction elementwise: more of them than our costs do.
 fn is_elementwise(opcode: &str) -> bool {
-    const ELEMENTWISE: [&str; 60] = [
-        "abs",
+    const OTHERS: [&str; 13] = [
         "acos",
         "acosh",
-        "add",
-        "and",
         "asin",
         "asinh",
-        "atan2",
         "atanh",
         "bitcast-convert",
-        "cbrt",
-        "ceil",
-        "clamp",
-        "compare",
-        "complex",
         "convert",
-        "copy",
         "copy-done",
         "copy-start",
         "cosh",
-        "cosine",
-        "count-leading-zeros",
-        "divide",
-        "erf",
-        "exponential",
-        "exponential-minus-one",
-        "floor",
-        "imag",
-        "is-finite",
-        "log",
-        "log-plus-one",
-        "logistic",
-        "map",
-        "maximum",
-        "minimum",
-        "multiply",
-        "negate",
-        "not",
         "optimization-barrier",
-        "or",
-        "popcnt",
-        "power",
-        "real",
         "reduce-precision",
-        "remainder",
-        "round-nearest-afz",
-        "round-nearest-even",
-        "rsqrt",
-        "select",
-        "shift-left",
-        "shift-right-arithmetic",
-        "shift-right-logical",
-        "sign",
-        "sine",
         "sinh",
-        "sqrt",
-        "stochastic-convert",
-        "subtract",
-        "tan",
-        "tanh",
     ];
-    opcode == "xor" || ELEMENTWISE.binary_search(&opcode).is_ok()
+    computes_each_element(opcode) || OTHERS.contains(&opcode)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use super::hlo::device_ops;
 use super::op_name;
 use super::recorded_name::recorded_name;
 use super::saturating::add;
+use crate::scope::share::share;
 
 /// XProf shows no more operators of one side.
 const MAX_ROWS: usize = 500;
@@ -76,7 +77,6 @@ pub fn ops(trace: &Trace) -> Vec<XprofOpRow> {
 impl Side {
     fn into_rows(self, side: XprofSide) -> Vec<XprofOpRow> {
         let (busy, all) = (self.busy_ns, self.busy_ns.saturating_add(self.idle_ns));
-        let share = |part: i64, whole: i64| if whole > 0 { part as f64 / whole as f64 } else { 0.0 };
         let mut ops = self.ops;
         if self.exists {
             let idle = OpSums {

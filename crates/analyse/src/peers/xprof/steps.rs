@@ -8,6 +8,7 @@ use super::groups::{Groups, device_slices, groups};
 use super::op_name::{self, Sort};
 use super::recorded_name::recorded_name;
 use super::saturating::{add, sum};
+use crate::scope::share::share;
 
 /// With more steps than that, XProf leaves out the first and the last.
 const MAX_WITH_ENDS: usize = 5;
@@ -161,10 +162,6 @@ pub fn steps(trace: &Trace) -> XprofSteps {
     let (rows, spans): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
     let summary = XprofSummary { left_out, compute_16_share, ..summary(&rows) };
     XprofSteps { rows, spans, summary }
-}
-
-fn share(part: i64, whole: i64) -> f64 {
-    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
 }
 
 fn summary(rows: &[XprofStepRow]) -> XprofSummary {

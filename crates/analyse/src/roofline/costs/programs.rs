@@ -65,18 +65,10 @@ pub(super) fn op_costs(trace: &Trace, selection: &Selection, programs: &ProgramW
             *calls.entry(key).or_insert_with(|| {
                 let named = trace.links().op(id).filter(|&op| trace.name(op) == instruction.name);
                 let rounds = own.rounded && cost.precision == Precision::Fp32 && rounds_to_tf32(trace, id);
-                let op = OpCost {
-                    slice: named.unwrap_or(id),
-                    cost,
-                    precision: if rounds { Precision::Tf32 } else { cost.precision },
-                    recomputed: false,
-                    device_ns: 0,
-                    kernels: 0,
-                    device: None,
-                    hardware: None,
-                    ideal: None,
-                    first_kernel: 0,
-                };
+                let mut op = OpCost::new(named.unwrap_or(id), cost);
+                if rounds {
+                    op.precision = Precision::Tf32;
+                }
                 ops.push((op, Vec::new()));
                 (ops.len() - 1) as u32
             })

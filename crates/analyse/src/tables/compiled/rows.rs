@@ -9,6 +9,7 @@ use super::{CompilePhase, Compiled, CompiledRegion, EagerRow, GeneratedRow, Heal
 use crate::names::by_name::ByName;
 use crate::names::compiling::{CompileId, phase};
 use crate::scope::selection::Selection;
+use crate::scope::share::{known_share, share};
 use crate::steps::Steps;
 
 type Map<K, V> = HashMap<K, V, RandomState>;
@@ -209,7 +210,7 @@ impl CompiledTotals<'_> {
             eager_per_step: self.eager.values().map(|e| e.in_steps).sum::<u64>() as f64 / count,
             host_ns: (self.regions.values().map(|r| r.host).sum::<Ns>() + backward_host).0,
             device_ns: self.compiled_device.0,
-            device_share: (self.device > Ns::ZERO).then(|| ratio(self.compiled_device, self.device)),
+            device_share: known_share(self.compiled_device.0, self.device.0),
             lookups: walk.lookups.len() as u64,
             lookup_ns: durs(&walk.lookups),
             compiles: compilations().filter(|c| c.of_frame).count() as u64,
@@ -270,7 +271,7 @@ impl CompiledTotals<'_> {
                 calls,
                 total_ns: total.0,
                 mean_ns: total.0 as f64 / calls as f64,
-                share: ratio(total, self.device),
+                share: share(total.0, self.device.0),
             }
         });
         Compiled {
@@ -327,8 +328,4 @@ fn phases(trace: &Trace, selection: &Selection) -> Vec<CompilePhase> {
 
 fn label(id: Option<CompileId>) -> String {
     id.map_or_else(|| "?".to_owned(), |id| format!("{}/{}", id.frame, id.version))
-}
-
-fn ratio(part: Ns, whole: Ns) -> f64 {
-    if whole > Ns::ZERO { part.0 as f64 / whole.0 as f64 } else { 0.0 }
 }

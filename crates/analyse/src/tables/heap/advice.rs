@@ -14,8 +14,8 @@ use crate::statistics::GrowthRule;
 
 /// A line that holds this share of the peak is worth a look.
 const LARGE_SHARE: f64 = 0.10;
-/// Of a program whose levels are not known from iteration to iteration: a line keeps growing if this share of the peak was added to
-/// it in the later part, and as much as would be a leak.
+/// Of a program whose levels are not known from iteration to iteration, so that nobody can tell a leak: what a line held more
+/// later on is worth a look if it is this share of the peak.
 const GROWTH_SHARE: f64 = 0.05;
 /// A line churns if it allocates so many times what the program ever held, …
 const MIN_CHURN_RATIO: i64 = 20;
@@ -46,8 +46,8 @@ pub fn advice(report: &HeapReport) -> Vec<Advice> {
         })
         .collect();
     grows.order_by_key(|row| std::cmp::Reverse(row.growth_bytes));
-    let change = "it keeps growing: bound what is collected there (a cache, a list, a tensor with its graph), or delete it when \
-                  it was used";
+    let change = "it held more later than earlier: bound what is collected there (a cache, a list, a tensor with its graph), or \
+                  delete it when it was used";
     let mut found: Vec<Advice> = (grows.iter().take(MAX_PER_KIND))
         .map(|row| advice_on("grows", row, row.growth_bytes.unwrap_or(0), change))
         .collect();
@@ -69,8 +69,9 @@ pub fn snapshot_advice(
     history: &History,
     places: &Places,
     report: &HeapReport,
+    rule: &GrowthRule,
 ) -> Vec<Advice> {
-    let mut found = growth(snapshot, history, places);
+    let mut found = growth(snapshot, history, places, rule);
     let categories = Categories::new(snapshot, history);
     let held = (history.peak_moment)
         .map(|moment| held_at(history, places, &categories, moment, usize::MAX))
@@ -91,8 +92,7 @@ pub fn snapshot_advice(
 }
 
 /// What grows on a device from iteration to iteration.
-pub fn growth(snapshot: &Snapshot, history: &History, places: &Places) -> Vec<Advice> {
-    let rule = &GrowthRule::COUNTED;
+pub fn growth(snapshot: &Snapshot, history: &History, places: &Places, rule: &GrowthRule) -> Vec<Advice> {
     let growing = leaks(snapshot, history, places, Grouping::Line, MIN_GROWTH_BYTES, rule).rows;
     (growing.iter().filter(|row| row.line > 0).take(MAX_PER_KIND))
         .map(|row| Advice {

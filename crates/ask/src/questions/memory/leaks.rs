@@ -8,7 +8,6 @@ use stepscope_analyse::memory::history::History;
 use stepscope_analyse::memory::iterations::IterationMark;
 use stepscope_analyse::memory::leaks::{FullRow, Grouping, LeakRow, Leaks, MIN_GROWTH_BYTES, leaks};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::statistics::GrowthRule;
 use stepscope_analyse::tables::heap::{HeapLineRow, heap};
 use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
@@ -82,7 +81,7 @@ pub(super) fn answer(
         }
     };
     let of_device = histories.iter().filter(|history| ask.device.is_none_or(|asked| asked == history.device));
-    let rule = &GrowthRule::COUNTED;
+    let rule = &ask.thresholds.counted_growth();
     let found: Vec<Leaks> =
         of_device.map(|history| leaks(snapshot, history, run.places(), by, MIN_GROWTH_BYTES, rule)).collect();
     let words = found.iter().map(words).collect::<Vec<_>>().join("; ");

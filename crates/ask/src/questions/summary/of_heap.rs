@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use stepscope_analyse::memory::history::{self, History, Obstacle};
 use stepscope_analyse::run::Run;
+use stepscope_analyse::statistics::GrowthRule;
 use stepscope_analyse::tables::heap::{Advice, HeapLineRow, HeapReport, advice, growth, heap, snapshot_advice};
 use stepscope_analyse::tables::run_info::NoteInfo;
 use stepscope_model::{Order, Profile, Severity};
@@ -12,6 +13,7 @@ use super::super::memory::{allocator_name, end_words, lines_table, peak_words};
 use super::first::{beside_labels, section};
 use super::of_profile::{note_lines, notes};
 use crate::answer::{Answer, Next, Part};
+use crate::ask::Ask;
 use crate::form::{Member, fact, rows};
 use crate::print::{self, Role, units, wrap};
 
@@ -35,15 +37,16 @@ pub(super) const MEMBERS: &[Member] = &[
     fact::<Vec<NoteInfo>>("notes"),
 ];
 
-pub(super) fn answer(run: &Run, profile: &Profile) -> Answer {
+pub(super) fn answer(ask: &Ask, run: &Run, profile: &Profile) -> Answer {
+    let rule = &ask.thresholds.counted_growth();
     let report = heap(profile);
     let largest = run
         .snapshot()
         .and_then(|(snapshot, histories)| history::largest(histories).map(|history| (snapshot, history)));
     let advice = match largest {
         Some((snapshot, history)) => {
-            let mut all = growth_elsewhere(run, history.device);
-            all.extend(snapshot_advice(snapshot, history, run.places(), &report));
+            let mut all = growth_elsewhere(run, history.device, rule);
+            all.extend(snapshot_advice(snapshot, history, run.places(), &report, rule));
             all
         }
         None => advice(&report),
@@ -127,12 +130,12 @@ fn why(report: &HeapReport) -> String {
 }
 
 /// What grows on other devices: a leak is worth naming wherever it is.
-fn growth_elsewhere(run: &Run, shown: i64) -> Vec<Advice> {
+fn growth_elsewhere(run: &Run, shown: i64, rule: &GrowthRule) -> Vec<Advice> {
     let Some((snapshot, histories)) = run.snapshot() else { return Vec::new() };
     let others = histories.iter().filter(|history| history.device != shown).take(MAX_OTHER_DEVICES);
     let of_device = |history: &History| {
         let on = allocator_name(history.device);
-        let first = growth(snapshot, history, run.places()).into_iter().next();
+        let first = growth(snapshot, history, run.places(), rule).into_iter().next();
         first.map(|grows| Advice { place: format!("{} on {on}", grows.place), ..grows })
     };
     others.filter_map(of_device).collect()

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use stepscope_analyse::findings::Thresholds;
 use stepscope_formats::{OpenOptions, read, write_chrome};
-use stepscope_ground::Problem;
+use stepscope_ground::{Problem, lock};
 use stepscope_model::{Document, Trace};
 use stepscope_serve::{Backend, PendingRun, RunFile, SourceFiles};
 
@@ -57,7 +57,7 @@ impl Live {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// Makes a trace if somebody waits for one.

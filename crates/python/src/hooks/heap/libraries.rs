@@ -84,7 +84,7 @@ fn base_of(address: usize) -> usize {
 }
 
 fn walk(hooks: [Hook; HOOKS], into: bool) -> u64 {
-    let _alone = PATCHING.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let _alone = stepscope_ground::lock(&PATCHING);
     // SAFETY: it is asked for a number.
     PAGE.store(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(4096) as usize, Ordering::Relaxed);
     let mut work = Work {

@@ -1,7 +1,7 @@
 //! Files: opening, reading, writing and listing them.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -13,6 +13,7 @@ pub(in super::super) const RULE: Rule = Rule {
         text: "share of the run in functions that work on files",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -1,7 +1,7 @@
 //! Garbage collections that the program asks for.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -13,6 +13,7 @@ pub(in super::super) const RULE: Rule = Rule {
         text: "share of the run in gc.collect",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

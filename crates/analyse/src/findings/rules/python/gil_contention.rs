@@ -1,7 +1,9 @@
 //! Threads that take turns: several want to run, and together they use about one core.
 
 use super::machine;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "gil_contention",
@@ -30,6 +32,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

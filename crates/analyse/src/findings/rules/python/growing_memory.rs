@@ -4,7 +4,9 @@ use stepscope_model::Kind;
 
 use super::super::text::size;
 use super::machine;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::statistics::growth;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -25,6 +27,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -1,7 +1,9 @@
 //! One function of the program in which most of a step without a device goes by.
 
 use super::super::text::{percent, time as time_text};
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "hot_function",
@@ -13,6 +15,7 @@ pub(in super::super) const RULE: Rule = Rule {
         text: "share of the steps in the function's own code",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -2,7 +2,7 @@
 
 use super::super::text::time as time_text;
 use super::library::Library;
-use crate::findings::{Context, Evidence, Finding, Rule, Threshold};
+use crate::findings::{Context, Evidence, Finding, OtherFrameworks, Rule, Threshold};
 use crate::names::framework::FRAMEWORK_PACKAGES;
 use crate::names::function::Function;
 use crate::run::{AmountUnit, FunctionsTotal};
@@ -19,6 +19,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -1,7 +1,7 @@
 //! Encoding and decoding JSON.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -9,6 +9,7 @@ pub(in super::super) const RULE: Rule = Rule {
     about: "A plain Python program spends much of its time encoding or decoding JSON.",
     thresholds: &[Threshold { name: "json.min_share", default: 0.1, text: "share of the run in json" }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

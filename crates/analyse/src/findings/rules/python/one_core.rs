@@ -1,7 +1,7 @@
 //! One core is busy and the others are not.
 
 use super::machine;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "one_core",
@@ -13,6 +13,7 @@ pub(in super::super) const RULE: Rule = Rule {
         Threshold { name: "one_core.max_busy", default: 1.2, text: "cores that the process uses, at most" },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -1,7 +1,7 @@
 //! Objects that are pickled, most often to be sent to another process.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -10,6 +10,7 @@ pub(in super::super) const RULE: Rule = Rule {
             processes.",
     thresholds: &[Threshold { name: "pickling.min_share", default: 0.1, text: "share of the run in pickling" }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

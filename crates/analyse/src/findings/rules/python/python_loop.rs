@@ -4,7 +4,7 @@ use stepscope_model::{LineRow, Profile};
 
 use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
 use crate::names::library_file::is_library_file;
 use crate::run::{PythonTime, longest_function_ns};
 
@@ -46,6 +46,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

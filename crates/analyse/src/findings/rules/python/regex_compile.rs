@@ -1,7 +1,7 @@
 //! Regular expressions that are compiled, or looked up, again and again.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -20,6 +20,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -4,7 +4,7 @@ use stepscope_model::{CallRow, Caller};
 
 use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
 use crate::run::PythonTime;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -31,6 +31,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -2,7 +2,7 @@
 
 use super::super::text::percent;
 use super::library::{evidence, verify};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
 use crate::names::function::Function;
 use crate::names::python_frame::WAITING;
 use crate::names::waiting::{WaitKind, waits_inside};
@@ -25,6 +25,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -1,7 +1,9 @@
 //! Segments are given back to the device and taken again.
 
 use super::{device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::memory::history::History;
 use crate::memory::retries::retries;
 use stepscope_model::{Snapshot, StackId};
@@ -15,6 +17,7 @@ pub(in super::super) const RULE: Rule = Rule {
         text: "segments given back, and segments taken afterwards",
     }],
     trials: &["keep-cache"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

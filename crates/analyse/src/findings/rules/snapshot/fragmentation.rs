@@ -2,7 +2,9 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::memory::history::History;
 use crate::memory::out_of_memory::is_expandable;
 
@@ -19,6 +21,7 @@ pub(in super::super) const RULE: Rule = Rule {
         Threshold { name: "snapshot_fragmentation.gib", default: 1.0, text: "the least of it, in GiB" },
     ],
     trials: &["expandable-segments"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

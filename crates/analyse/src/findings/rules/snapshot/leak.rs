@@ -2,7 +2,9 @@
 
 use super::super::text::{size, time};
 use super::{device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::memory::iterations::IterationMark;
 use crate::memory::leaks::{Grouping, Leaks, MIN_GROWTH_BYTES, leaks};
 use crate::memory::places::Line;
@@ -17,6 +19,7 @@ pub(in super::super) const RULE: Rule = Rule {
         text: "growth of a line over the iterations compared, in MiB",
     }],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -3,7 +3,9 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::memory::capacity::{counted_retries, usable};
 use crate::memory::history::History;
 use crate::memory::retries::{Retry, retries};
@@ -26,6 +28,7 @@ pub(in super::super) const RULE: Rule = Rule {
         },
     ],
     trials: &["expandable-segments"],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -2,7 +2,7 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity};
 use crate::memory::history::Obstacle;
 use crate::memory::out_of_memory::{OutOfMemory, out_of_memory};
 use crate::memory::places::Line;
@@ -12,6 +12,7 @@ pub(in super::super) const RULE: Rule = Rule {
     about: "In a memory snapshot, a request was refused: by a shortage, or because what was free lay in pieces or was set apart.",
     thresholds: &[],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

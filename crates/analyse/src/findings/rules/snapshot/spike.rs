@@ -2,7 +2,9 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, Rule, Severity, Threshold};
+use crate::findings::{
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+};
 use crate::memory::history::History;
 use crate::memory::iterations::{IterationMark, iterations};
 use crate::memory::places::Line;
@@ -21,6 +23,7 @@ pub(in super::super) const RULE: Rule = Rule {
         Threshold { name: "snapshot_spike.min_iterations", default: 5.0, text: "iterations needed to judge" },
     ],
     trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
     check,
 };
 

@@ -2,7 +2,7 @@
 
 use stepscope_model::{Attr, Kind, SliceId};
 
-use super::{JAX_PREFETCH, TF_PIPELINE, TF_WITHOUT_PYTHON};
+use super::{JAX_PREFETCH, TF_PIPELINE};
 use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric};
 use crate::names::framework::is_input_thread;
 
@@ -129,3 +129,7 @@ pub(in super::super) fn input(context: &Context<'_>, framework: &str, finding: &
     };
     finding.code = Some(TF_PIPELINE.to_owned());
 }
+
+const TF_WITHOUT_PYTHON: &str =
+    "dataset = dataset.map(prepare_with_tf_operators, num_parallel_calls=tf.data.AUTOTUNE)  # no tf.py_function
+dataset = dataset.batch(batch_size).prefetch(tf.data.AUTOTUNE)";
