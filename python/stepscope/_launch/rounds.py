@@ -33,8 +33,8 @@ class Rounds:
 
     @property
     def are_likely(self) -> bool:
-        """Whether some were alike, though not enough of them yet."""
-        return self._same >= 2
+        """Whether some were alike, though not enough of them yet. Where every iteration is long, they have changed."""
+        return self.length > 1 and self._same >= 2
 
     def iteration_ended(self, took_ns: int) -> bool:
         """One more has ended; whether a round ended with it, and ``length`` is what all of them had."""

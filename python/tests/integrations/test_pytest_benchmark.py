@@ -22,10 +22,25 @@ def test_wait(stepscope_benchmark):
     pause = float(os.environ["PAUSE"])
     assert stepscope_benchmark(lambda: time.sleep(pause) or 7) == 7
 """
+# It takes as long as it says, whatever else the machine does: the clock is its own. Sessions differ by a little.
+PLAYED = """
+import os, random
+
+def test_wait(stepscope_benchmark):
+    now, chance = [0], random.Random(os.getpid())
+    pause = float(os.environ["PAUSE"]) * chance.gauss(1, 0.01)
+    stepscope_benchmark._clock = lambda: now[0]
+
+    def wait():
+        now[0] += int(pause * chance.gauss(1, 0.01) * 1e9)
+        return 7
+
+    assert stepscope_benchmark(wait) == 7
+"""
 
 
-def session(folder: Path, pause: float, *options: str) -> tuple[int, str]:
-    (folder / "test_it.py").write_text(TEST)
+def session(folder: Path, pause: float, *options: str, test: str = TEST) -> tuple[int, str]:
+    (folder / "test_it.py").write_text(test)
     words = [
         sys.executable,
         "-m",
@@ -46,15 +61,14 @@ def session(folder: Path, pause: float, *options: str) -> tuple[int, str]:
 
 def test_a_slower_function_fails_and_the_same_one_passes(tmp_path: Path) -> None:
     for _ in range(4):
-        code, text = session(tmp_path, 0.005, "--stepscope-baseline", "b.json", "--stepscope-save")
+        code, text = session(tmp_path, 0.005, "--stepscope-baseline", "b.json", "--stepscope-save", test=PLAYED)
         assert code == 0 and "saved to b.json" in text, text
     sessions = json.loads((tmp_path / "b.json").read_text())["rounds"]["test_it.py::test_wait"]
     assert len(sessions) == 4 and all(len(rounds) >= MIN_ROUNDS for rounds in sessions)
-    # A busy machine may take several times as long for 5 ms of sleep, not the ten times that are planted.
     check = ("--stepscope-baseline", "b.json", "--stepscope-max-slowdown", "400")
-    code, text = session(tmp_path, 0.005, *check)
+    code, text = session(tmp_path, 0.005, *check, test=PLAYED)
     assert code == 0 and "pass: test_it.py::test_wait" in text, text
-    code, text = session(tmp_path, 0.05, *check)
+    code, text = session(tmp_path, 0.05, *check, test=PLAYED)
     assert code == 1 and "slower than its baseline" in text, text
 
 

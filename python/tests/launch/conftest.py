@@ -88,9 +88,9 @@ def _said_by_python() -> dict[Any, Finished]:
 
 
 @pytest.fixture
-def window_opens_early(script) -> None:
-    """The first iterations that could be recorded are."""
-    script((Path(__file__).parent / "early_window/sitecustomize.py").read_text(), "sites/sitecustomize.py")
+def steady_machine(script) -> None:
+    """See `steady_machine/sitecustomize.py`."""
+    script((Path(__file__).parent / "steady_machine/sitecustomize.py").read_text(), "sites/sitecustomize.py")
 
 
 @pytest.fixture

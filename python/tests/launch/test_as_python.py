@@ -7,6 +7,7 @@ import re
 import signal
 import time
 import zipfile
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -314,6 +315,18 @@ def test_what_cannot_be_run_is_told(stepscope_run):
     assert stepscope_run("--help").out.startswith("Run a Python script")
 
 
+def until_asleep(number):
+    """Until the main thread of a process waits in a call: it sleeps, and was not woken up for a while."""
+    status, before, give_up = Path(f"/proc/{number}/status"), [], time.monotonic() + 60
+    while time.monotonic() < give_up:
+        time.sleep(0.2)
+        lines = status.read_text().splitlines() if status.exists() else []
+        now = [line for line in lines if line.startswith("State:") or "ctxt_switches:" in line]
+        if now == before and (not now or "sleeping" in now[0]):
+            return
+        before = now
+
+
 @pytest.mark.skipif(os.name != "posix", reason="signals")
 def test_ctrl_c_ends_by_the_signal_with_the_scripts_traceback(tmp_path, script, popen):
     file = script(CTRL_C)
@@ -321,7 +334,7 @@ def test_ctrl_c_ends_by_the_signal_with_the_scripts_traceback(tmp_path, script, 
     for profiled in (False, True):
         process = popen(file, profiled=profiled)
         assert process.stdout.readline() == "ready\n"
-        time.sleep(0.3)
+        until_asleep(process.pid)
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)
         said, _ = without_screen(err)

@@ -114,13 +114,14 @@ def step(batch, labels):
     optimizer.step()
     optimizer.zero_grad()
 
-for _ in range(150):
-    step(torch.randn(64, 256), torch.randint(0, 10, (64,)))
+for _ in range(60):
+    step(torch.randn(256, 256), torch.randint(0, 10, (256,)))
 """
 
 
 @pytest.mark.frameworks
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+@pytest.mark.usefixtures("steady_machine")
 def test_python_that_holds_training_up_is_named(found):
     verdict, rules = found(TRAIN)
     assert "augment (program.py:7)" in verdict, verdict

@@ -78,7 +78,7 @@ print("done")
 
 
 @pytest.fixture
-def recorded(tmp_path, script, stepscope_run, window_opens_early):
+def recorded(tmp_path, script, stepscope_run, steady_machine):
     def record(setup, *options, count=150, note=None):
         """The trace of a program, which has to run as it does without us."""
         file = script("import torch\n" + dedent(setup) + LOOP.format(count=count))

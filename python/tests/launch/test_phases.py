@@ -111,10 +111,15 @@ def test_a_validation_is_a_pause_and_in_no_average(recorded):
 
 
 def test_iterations_that_change_are_recorded_again(recorded):
+    # Much slower than before, also where something else has slowed the machine down.
     notes, traces, count = recorded("""
+        quick_s = []
         for number in range(2000):
-            time.sleep(0.04 if traces() else 0.005)
+            began = time.perf_counter()
+            time.sleep(4 * sorted(quick_s)[len(quick_s) // 2] if traces() else 0.005)
             iterate(number)
+            if not traces():
+                quick_s.append(time.perf_counter() - began)
             if traces() == 2:
                 break
     """)
@@ -122,17 +127,21 @@ def test_iterations_that_change_are_recorded_again(recorded):
     assert second.name == first.name.replace(".pt.trace", "-2.pt.trace")
     assert any("iterations changed from" in note and second.name in note for note in notes), notes
     for path, document in traces.items():
-        assert len(stepscope.open(path).steps()) == 10 and document["stepscope_bare_steps"]["host_ns"]
+        assert 5 <= len(stepscope.open(path).steps()) <= 10 and document["stepscope_bare_steps"]["host_ns"]
     quick, slow = traces[second]["stepscope_phases"]["steady"]
-    assert slow["iteration_ns"] > 40_000_000 > quick["iteration_ns"]
+    assert slow["iteration_ns"] > 2 * quick["iteration_ns"]
     assert counted(of_phases(notes)) == count
 
 
 def test_updates_between_rollouts_are_one_iteration(recorded):
     notes, traces, count = recorded("""
+        updates_s = [0.0]
         for number in range(8 * 400):
-            time.sleep(0.1 if number % 8 == 3 else 0)
+            time.sleep(max(0.1, 10 * sorted(updates_s)[len(updates_s) // 2]) if number % 8 == 3 else 0)
+            began = time.perf_counter()
             iterate(number)
+            if not traces():
+                updates_s.append(time.perf_counter() - began)
             if number % 8 == 7 and traces() == 2:
                 break
     """)
@@ -215,6 +224,16 @@ def test_rounds_are_regular_and_mostly_long(times_ms, length):
     ends = [rounds.iteration_ended(ms * MS) for ms in times_ms]
     assert (rounds.length if any(ends) else None) == length
     assert not any(ends[:-1]), "an end is told at the end of a round"
+
+
+def test_iterations_that_are_all_long_are_no_rounds():
+    rounds = Rounds(5 * MS)
+    for _ in range(100):
+        rounds.iteration_ended(60 * MS)
+        assert not rounds.are_likely
+    for ms in (5, 5, 60) * 3:
+        rounds.iteration_ended(ms * MS)
+    assert rounds.are_likely
 
 
 def test_our_own_time_is_no_part_of_the_start_up():

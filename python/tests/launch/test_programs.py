@@ -50,7 +50,7 @@ class Recorded:
 
 
 @pytest.fixture
-def recorded(tmp_path, stepscope_run, window_opens_early):
+def recorded(tmp_path, stepscope_run, steady_machine):
     def record(program: str, *arguments: str) -> Recorded:
         got = stepscope_run("-o", "traces", str(PROGRAMS / program), *arguments)
         assert got.code == 0 and got.err_of_program == "", got.err

@@ -151,8 +151,28 @@ def test_children_that_may_not_be_read_sample_themselves(way, tmp_path, script, 
     assert seen > 0
 
 
+#: A child that works until it was seen: what was is written into a file every second or so.
+UNTIL_SEEN = dedent("""\
+    import multiprocessing, pathlib, time
+
+    def is_seen():
+        journals = pathlib.Path("profiler_traces").glob("*.unfinished.*")
+        return any("loader (pid " in path.read_text(errors="replace") for path in journals)
+
+    def work():
+        until = time.monotonic() + 60
+        while time.monotonic() < until and not is_seen():
+            sum(range(100_000))
+
+    if __name__ == "__main__":
+        process = multiprocessing.get_context("fork").Process(target=work, name="loader")
+        process.start()
+        process.join()
+    """)
+
+
 def test_what_was_sampled_is_said(script, stepscope_run):
-    got = stepscope_run(script(PROGRAM), "threads")
+    got = stepscope_run(script(UNTIL_SEEN))
     said = "stepscope: 1 child process was sampled too: loader (pid "
     assert any(note.startswith(said) for note in got.notes), got.notes
 
@@ -206,18 +226,30 @@ def test_many_short_children_are_no_burden(tmp_path, script, stepscope_run):
 @pytest.mark.frameworks
 def test_workers_of_a_data_loader_have_their_numbers(tmp_path, script, stepscope_run):
     pytest.importorskip("torch", reason="PyTorch is not installed")
+    # All of it is recorded, however long a busy machine takes for it.
+    script("import stepscope._launch.script_recorder as it\nit.BEGINNING_SECONDS = 600.0\n", "sites/sitecustomize.py")
     file = script(
         dedent("""\
-        import time, torch
+        import pathlib, time, torch
+        give_up = time.monotonic() + 60
         def read_slowly():
             until = time.perf_counter() + 0.02
             while time.perf_counter() < until:
                 pass
+        def is_seen():
+            # What was seen is written every second or so; a busy machine is slow to find a child.
+            name = f"DataLoader worker {torch.utils.data.get_worker_info().id} (pid "
+            texts = [path.read_text(errors="replace") for path in pathlib.Path("traces").glob("*.unfinished.*")]
+            return any(name in text and "read_slowly" in text for text in texts) or time.monotonic() > give_up
         class Slow(torch.utils.data.Dataset):
+            was_seen = False
             def __len__(self):
                 return 40
             def __getitem__(self, at):
                 read_slowly()
+                while not self.was_seen:
+                    read_slowly()
+                    self.was_seen = is_seen()
                 return torch.tensor(float(at))
         if __name__ == "__main__":
             loader = torch.utils.data.DataLoader(Slow(), batch_size=4, num_workers=2)

@@ -18,16 +18,16 @@ from stepscope._launch import script_recorder, stretch
 script_recorder.BEGINNING_BYTES = 1 << 20
 stretch._PATIENCE_S = stretch._LASTS_S = 0.4
 """
-#: It simulates until there is a trace of it.
+#: It simulates until there is a trace of it, which it looks for without a loop of Python's: that would be one to count.
 SIMULATION = """
-import itertools, pathlib, time, torch
+import itertools, os, time, torch
 
 torch.nn.Linear(2, 2)(torch.ones(2))
 state, since = torch.rand(256, 256), time.monotonic()
 def simulate(_=None):
     global state
     state = torch.tanh(state @ state)
-    return time.monotonic() - since < 60 and not list(pathlib.Path("traces").glob("*.gz"))
+    return time.monotonic() - since < 60 and ".gz" not in "".join(os.listdir("traces"))
 """
 LOOP = """
 while simulate():

@@ -47,7 +47,7 @@ def check_both_are_there(trace, document, steps):
             assert inside and {event["tid"] for event in inside} == {mark["tid"]}, name
 
 
-def test_a_loader_of_pytorch_feeds_jax(tmp_path, stepscope_run, window_opens_early):
+def test_a_loader_of_pytorch_feeds_jax(tmp_path, stepscope_run, steady_machine):
     got = stepscope_run("-o", "traces", str(PROGRAMS / "train_jax_loader.py"))
     assert (got.code, json.loads(got.out)["iterations"], got.err_of_program) == (0, 200, ""), got.err
     trace, document = trace_in(tmp_path / "traces")
@@ -89,7 +89,7 @@ def test_a_profiler_records_both(tmp_path, script, python):
     assert len(list((tmp_path / "xplane").rglob("*.xplane.pb"))) == 1
 
 
-def test_what_is_imported_and_not_used_is_left_alone(tmp_path, script, stepscope_run, window_opens_early):
+def test_what_is_imported_and_not_used_is_left_alone(tmp_path, script, stepscope_run, steady_machine):
     file = script("""
 import jax, torch
 model = torch.nn.Linear(64, 64)
@@ -105,7 +105,7 @@ print(jax._src.xla_bridge.backends_are_initialized())
     assert len(trace.steps()) == 10 and trace.ask("info")["info"]["framework"] == "PyTorch"
 
 
-def test_what_pytorch_trains_is_its_run(tmp_path, script, stepscope_run, window_opens_early):
+def test_what_pytorch_trains_is_its_run(tmp_path, script, stepscope_run, steady_machine):
     file = script("""
 import jax, torch
 augment = jax.jit(lambda x: x + 1)

@@ -26,6 +26,12 @@ def traces(tmp_path):
     return lambda folder="profiler_traces": sorted((tmp_path / folder).glob("*.pt.trace.json*"))
 
 
+def errors(done):
+    """What the script itself wrote to stderr. PyTorch may kill workers that a busy machine is slow to end, and Python
+    warns of their semaphores."""
+    return re.sub(r".*UserWarning: resource_tracker: .*\n.*\n", "", done.own_err)
+
+
 TRAIN = """\
 import time
 import torch
@@ -43,6 +49,7 @@ print(round(float(loss.detach()), 3))
 """
 
 
+@pytest.mark.usefixtures("steady_machine")
 def test_operators_of_a_late_import_and_steps_by_the_optimizer(script, python, stepscope_run, traces):
     file = script(TRAIN.replace("STEPS", "5"))
     expected, got = python(file), stepscope_run(file)
@@ -58,6 +65,7 @@ def test_operators_of_a_late_import_and_steps_by_the_optimizer(script, python, s
     assert "Input Dims" in linear["args"]
 
 
+@pytest.mark.usefixtures("steady_machine")
 def test_operators_and_stacks_share_one_clock(script, stepscope_run, traces):
     text = TRAIN.replace("STEPS", "3") + (
         "import stepscope\n"
@@ -94,6 +102,7 @@ def test_a_schedule_that_is_longer_than_the_script(script, stepscope_run, traces
     assert any("ended after 4 steps" in note for note in got.notes)
 
 
+@pytest.mark.usefixtures("steady_machine")
 def test_two_optimizers_are_one_step(script, stepscope_run, traces):
     text = TRAIN.replace("STEPS", "5").replace(
         "for step", "other = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)\nfor step"
@@ -125,11 +134,6 @@ def test_a_script_that_uses_pytorchs_profiler_is_left_alone(script, python, step
     )
     file = script(text)
     expected, got = python(file), stepscope_run(file)
-
-    def errors(done):
-        # Workers that a busy machine is slow to end are killed by PyTorch, and Python warns of their semaphores.
-        return re.sub(r".*UserWarning: resource_tracker: .*\n.*\n", "", done.own_err)
-
     assert (got.out, got.code, errors(got)) == (expected.out, 0, errors(expected))
     (trace,) = traces()
     assert count(trace, "aten::exp") == 1 and count(trace, "aten::sin") == 0 and count(trace, "aten::cos") == 0
@@ -150,6 +154,7 @@ def test_the_scripts_own_stepscope_profile_has_pytorch(script, stepscope_run, tr
     assert not traces()
 
 
+@pytest.mark.usefixtures("steady_machine")
 def test_a_failing_training_keeps_its_operators(script, stepscope_run, traces):
     got = stepscope_run(script(TRAIN.replace("STEPS", "3") + "model(torch.ones(2, 9))\n"))
     assert got.code == 1
@@ -169,16 +174,21 @@ def test_the_default_limit_counts_from_pytorchs_start_and_ends_its_collector(scr
     file = script(
         "import time, torch\n"
         "torch.nn.Linear(1, 1)(torch.ones(1))\n"
-        "start = time.perf_counter()\n"
-        "while time.perf_counter() - start < 3:\n"
+        "is_recorded = torch._C._autograd._profiler_enabled\n"
+        "start, made = time.perf_counter(), 0\n"
+        "while is_recorded() and time.perf_counter() - start < 50:\n"
         "    torch.ones(3).exp()\n"
+        "    made += 1\n"
         "    time.sleep(0.02)\n"
         "torch.ones(3).sin()\n"
+        "print(made)\n"
     )
     got = python("short_limit.py", "--whole", file)
     assert got.code == 0 and got.own_err == ""
     (trace,) = traces()
-    assert 5 < count(trace, "aten::exp") < 100 and count(trace, "aten::sin") == 0
+    made = int(got.out)
+    # The recording may end right before the last one.
+    assert 1 < made and count(trace, "aten::exp") in (made - 1, made) and count(trace, "aten::sin") == 0
     assert any("1 s were over" in note for note in got.notes)
 
 
@@ -200,9 +210,20 @@ print("ran")
 """
 
 
+GOES_ON = """\
+    if step > 4000:
+        time.sleep(0.001)
+    if not torch._C._autograd._profiler_enabled():
+        break
+torch.ones(4).sin()
+"""
+
+
 def test_what_operators_take_is_bounded_and_said(script, stepscope_run, traces):
-    # 12,000 events and their memory: 4 MB to record, 48 MB to write.
-    got = stepscope_run("--whole", "--max-memory", "0.004", script(GROWS.format(before="").replace("4000", "40000")))
+    # 12,000 events and their memory: 4 MB to record, 48 MB to write. From then on there is time to see that.
+    program = GROWS.format(before="import time").replace("range(4000)", "range(50_000)")
+    program = program.replace("torch.ones(4).sin()\n", GOES_ON)
+    got = stepscope_run("--whole", "--max-memory", "0.004", script(program))
     assert (got.code, got.out, got.own_err) == (0, "ran\n", "")
     (note,) = [note for note in got.notes if "--max-memory" in note]
     assert re.fullmatch(
@@ -212,7 +233,7 @@ def test_what_operators_take_is_bounded_and_said(script, stepscope_run, traces):
     )
     (trace,) = traces()
     assert count(trace, "aten::exp") == 1 and count(trace, "aten::sin") == 0
-    assert 10 < count(trace, "aten::add_") < 40000
+    assert 10 < count(trace, "aten::add_") < 50_000
 
 
 def test_the_scripts_own_tensors_are_not_taken_for_operators(script, stepscope_run, traces):
@@ -276,7 +297,7 @@ def test_data_loader_workers_and_spawned_processes_run_as_before(script, python,
     )
     file = script(text)
     expected, got = python(file), stepscope_run(file)
-    assert (got.out, got.code, got.own_err) == (expected.out, 0, expected.own_err)
+    assert (got.out, got.code, errors(got)) == (expected.out, 0, errors(expected))
     assert len(traces()) == 1
 
 

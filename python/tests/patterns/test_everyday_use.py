@@ -112,15 +112,18 @@ def test_memory_of_operators(work):
 
 @pytest.mark.filterwarnings("ignore")
 def test_ranges_by_hand_and_grouping(work, tmp_path):
+    took_us = 0.0
     with profile(activities=BOTH, record_shapes=True, with_stack=True) as prof:
         for _ in range(3):
+            began = time.perf_counter()
             with record_function("data_loading"):
                 time.sleep(0.002)
+            took_us += (time.perf_counter() - began) * 1e6
             with record_function("forward"):
                 work.forward()
     loading = next(event for event in prof.key_averages() if event.key == "data_loading")
     assert loading.count == 3
-    assert 6_000 <= loading.cpu_time_total < 600_000
+    assert 6_000 <= loading.cpu_time_total <= 1.01 * took_us
     assert sum(event.cuda_time for event in prof.key_averages()) == 0
     assert prof.key_averages(group_by_input_shape=True).table(row_limit=5)
     assert prof.key_averages(group_by_stack_n=5).table(sort_by="cpu_time_total", row_limit=5)
@@ -220,7 +223,9 @@ def test_the_slow_line_is_named():
     assert named.time_s >= 0.05 and named.time_percent > 0
 
 
-def test_the_machine_is_watched():
+def test_the_machine_is_watched(monkeypatch):
+    # However long a sample takes on a busy machine: there is one at the end.
+    monkeypatch.setattr("stepscope.performance.monitor_session.EDGE_SHARE", 0)
     measure = PerformanceProfiler(track_system=True, system_interval=0.1)
     with measure.profile("resource_monitoring"):
         for _ in range(3):

@@ -22,21 +22,27 @@ from stepscope.production import LatencyHistogram, current_request, read_report,
 
 
 def spin(seconds: float) -> None:
-    end = time.perf_counter() + seconds
-    while time.perf_counter() < end:
+    """Of processor time, which a busy machine does not take away."""
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
         pass
 
 
 def test_a_request_and_its_regions(tmp_path: pathlib.Path) -> None:
     monitor = ServiceMonitor(tmp_path, sla={"/predict": "p95<100ms"})
+    inside_ns = around_ns = 0
     for number in range(50):
         with monitor.request("/predict", id=number, batch=8) as request:
             assert current_request() is request
             with request.region("preprocess"):
                 spin(0.0001)
+            began_ns = time.perf_counter_ns()
             with request.region("inference"):
                 with region("inner"):
+                    entered_ns = time.perf_counter_ns()
                     spin(0.0002)
+                    inside_ns += time.perf_counter_ns() - entered_ns
+            around_ns += time.perf_counter_ns() - began_ns
             request.add(tokens=3)
     assert current_request() is None
     report = monitor.report()
@@ -44,7 +50,10 @@ def test_a_request_and_its_regions(tmp_path: pathlib.Path) -> None:
     assert (found["now"]["requests"], found["now"]["errors"], found["samples"], found["tokens"]) == (50, 0, 400, 150)
     regions = {one["region"]: one for one in found["regions"]}
     assert set(regions) == {"preprocess", "inference", "inner", "(outside regions)"}
-    assert regions["inner"]["self_ns"] >= 200_000 > regions["inference"]["self_ns"]
+    assert regions["inner"]["self_ns"] >= 200_000
+    # Means are rounded down. What a region has inside is no time of its own.
+    assert 50 * regions["inner"]["self_ns"] > inside_ns - 50
+    assert 50 * regions["inference"]["self_ns"] <= around_ns - inside_ns
     assert regions["inner"]["count"] == 50
     # The parts of a request add up to it.
     assert sum(one["self_ns"] for one in found["regions"]) == pytest.approx(found["now"]["mean_ns"], rel=0.001)
@@ -477,7 +486,7 @@ def test_a_monitor_can_go(tmp_path: pathlib.Path) -> None:
     del monitor
     gc.collect()
     assert gone() is None
-    deadline = time.time() + 20
+    deadline = time.time() + 60
     while read_report(tmp_path)["total"]["requests"] < 1:
         assert time.time() < deadline, "what was counted is not written"
         time.sleep(0.05)

@@ -244,7 +244,7 @@ def test_only_new_requests_are_sent_while_it_runs(tmp_path: pathlib.Path, collec
     command = [sys.executable, "-m", "stepscope", "production", "export", str(folder), "--to", "otlp"]
     process = subprocess.Popen([*command, "--endpoint", collector.url, "--interval", "300ms"])
     try:
-        deadline = time.time() + 40
+        deadline = time.time() + 60
         while not collector.bodies("/v1/metrics"):
             assert time.time() < deadline and process.poll() is None
             time.sleep(0.05)
@@ -261,10 +261,15 @@ def test_only_new_requests_are_sent_while_it_runs(tmp_path: pathlib.Path, collec
                     found.append(str(attributes(span.attributes)["stepscope.request.id"]))
             return found
 
+        deadline = time.time() + 60
         while len(ids()) < 3:
             assert time.time() < deadline
             time.sleep(0.05)
-        time.sleep(1)
+        # Metrics come first of what is sent at a time: what was sent after the last request is here too.
+        times = len(collector.bodies("/v1/metrics"))
+        while len(collector.bodies("/v1/metrics")) < times + 3:
+            assert time.time() < deadline
+            time.sleep(0.05)
         assert sorted(ids()) == ["new 0", "new 1", "new 2"]
         last = metrics_service.ExportMetricsServiceRequest.FromString(collector.bodies("/v1/metrics")[-1])
         sums = {metric.name: metric for metric in last.resource_metrics[0].scope_metrics[0].metrics}

@@ -262,7 +262,7 @@ def test_a_real_prometheus_reads_it(folder: pathlib.Path, tmp_path: pathlib.Path
     finally:
         prometheus.end()
         serving.send_signal(signal.SIGINT)
-        serving.wait(timeout=20)
+        serving.wait(timeout=60)
 
 
 def test_the_dashboard_asks_what_prometheus_understands(tmp_path: pathlib.Path) -> None:

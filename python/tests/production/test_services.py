@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -63,6 +65,7 @@ class Timed:
 app.add_middleware(Timed, where="inside")
 app.add_middleware(stepscope.production.ASGIMiddleware, monitor=monitor)
 served = Timed(app, "around")
+open(os.path.join(os.environ["EXACT"], f"ready-{os.getpid()}"), "w").close()
 '''
 
 
@@ -76,7 +79,7 @@ class Client:
         self._lock = threading.Lock()
 
     def ask(self, paths: list[str]) -> None:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
         for path in paths:
             start = time.perf_counter()
             try:
@@ -102,15 +105,30 @@ class Client:
             list(pool.map(self.ask, paths))
 
 
+def free_port() -> int:
+    """One that stays free: none of those that programs get that ask for any, which are from 32,768 on."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as taken:
+            taken.bind(("127.0.0.1", port))
+            return port
+
+
+def answers(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
 @pytest.fixture
 def served(tmp_path: pathlib.Path):
     pytest.importorskip("fastapi", reason="FastAPI is not installed")
     pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     (tmp_path / "service_app.py").write_text(APP)
     (tmp_path / "exact").mkdir()
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     root = str(pathlib.Path(stepscope.__file__).parents[1])
     environment = {
         **os.environ,
@@ -124,14 +142,11 @@ def served(tmp_path: pathlib.Path):
             [*command, "--log-level", "critical"], env=environment, cwd=tmp_path, stdout=log, stderr=log
         )
     try:
-        deadline = time.time() + 60
-        while True:
-            try:
-                socket.create_connection(("127.0.0.1", port), timeout=1).close()
-                break
-            except OSError:
-                assert time.time() < deadline and process.poll() is None, (tmp_path / "log").read_text()
-                time.sleep(0.1)
+        # All of its workers: the first one that is there would answer everything.
+        deadline = time.time() + 120
+        while len(list((tmp_path / "exact").glob("ready-*"))) < 3 or not answers(port):
+            assert time.time() < deadline and process.poll() is None, (tmp_path / "log").read_text()
+            time.sleep(0.1)
         yield Client(port), process, tmp_path
     finally:
         process.terminate()
@@ -158,7 +173,7 @@ def test_fastapi_in_several_workers_under_load(served) -> None:
     client.ask_all(kinds)
     assert client.failed == 0 and len(client.answers) == 800
     process.send_signal(signal.SIGTERM)
-    process.wait(30)
+    process.wait(60)
 
     report = read_report(folder / "kept")
     counts = {one["route"]: (one["now"]["requests"], one["now"]["errors"]) for one in report["routes"]}
@@ -252,7 +267,7 @@ def test_flask_in_threads_with_the_pattern_of_the_document(tmp_path: pathlib.Pat
     counts = {one["route"]: (one["now"]["requests"], one["now"]["errors"]) for one in report["routes"]}
     assert counts == {"/predict/<name>": (126, 6), "/stream": (6, 0), "(unmatched)": (6, 0)}
     # Until the last byte was sent.
-    assert report.route("/stream")["now"]["p50_ns"] >= 30_000_000
+    assert report.route("/stream")["now"]["p50_ns"] >= 30_000_000 / 1.011
     assert {one["region"] for one in report.route("/predict/<name>")["regions"]} == {"inference", "(outside regions)"}
     hourly = prod_profiler.generate_hourly_report()
     assert hourly is not None and hourly["requests_processed"] == 126
@@ -344,8 +359,6 @@ def test_grpc(tmp_path: pathlib.Path) -> None:
 @pytest.mark.parametrize(("scale", "size"), [(5, 1024), (5, 160), (3, 40), (6, 20)])
 def test_buckets_are_those_of_opentelemetry(scale: int, size: int) -> None:
     pytest.importorskip("opentelemetry.sdk", reason="OpenTelemetry's SDK is not installed")
-    import random
-
     from opentelemetry.sdk.metrics import MeterProvider
     from opentelemetry.sdk.metrics.export import InMemoryMetricReader
     from opentelemetry.sdk.metrics.view import ExponentialBucketHistogramAggregation, View

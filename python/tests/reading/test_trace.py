@@ -114,7 +114,7 @@ FORKED = """
     expected = list(trace.memory())
 
     def asked() -> list:
-        signal.alarm(20)
+        signal.alarm(50)
         assert list(stepscope.open(sys.argv[1]).memory()) == expected
         return list(trace.memory())
 
@@ -232,7 +232,7 @@ def test_the_pages_end_with_a_program_that_is_killed(example):
     done = subprocess.run(words, stdout=subprocess.PIPE, text=True, timeout=60)
     url = done.stdout.strip()
     assert url.startswith("http") and done.returncode == -signal.SIGKILL
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             urllib.request.urlopen(url, timeout=5).close()

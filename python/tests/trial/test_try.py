@@ -78,7 +78,8 @@ def try_fixes(tmp_path):
 
 
 def test_fixes_are_measured_and_planned(try_fixes, tmp_path):
-    counts = ("--warmup", "3", "--iterations", "10", "--rounds", "2")
+    # So many that what a busy machine takes away for a moment is little of them.
+    counts = ("--warmup", "3", "--iterations", "30", "--rounds", "2")
     only = ("--only", "keep-cache,no-steps,fails", "--with", "own.py")
     done = try_fixes(*only, *counts, "--format", "json", "train.py")
     record = json.loads(done.stdout)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pathlib
+import random
 import signal
 import socket
 import subprocess
@@ -105,9 +106,23 @@ def command(*words: str, cwd: pathlib.Path, timeout: float = 180) -> subprocess.
 
 
 def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("localhost", 0))
-        return int(found.getsockname()[1])
+    """One that stays free: none of those that programs get that ask for any, which are from 32,768 on."""
+    while True:
+        port = random.SystemRandom().randrange(20_000, 32_000)
+        with contextlib.suppress(OSError), socket.socket() as found:
+            found.bind(("localhost", port))
+            return port
+
+
+def is_asked(port: int) -> bool:
+    """Whether anybody has a connection to this port now."""
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in pathlib.Path("/proc/net", name).read_text().splitlines()[1:]:
+                local, _, state = line.split()[1:4]
+                if state == "01" and int(local.rsplit(":", 1)[1], 16) == port:
+                    return True
+    return False
 
 
 @contextlib.contextmanager
@@ -135,12 +150,15 @@ def serving(script: str, tmp_path: pathlib.Path) -> Iterator[int]:
             process.wait()
 
 
-def interrupted(*words: str, cwd: pathlib.Path, after_s: float) -> subprocess.CompletedProcess[str]:
-    """``stepscope WORDS``, with Ctrl-C after a while."""
+def interrupted(*words: str, cwd: pathlib.Path, port: int, after_s: float) -> subprocess.CompletedProcess[str]:
+    """``stepscope WORDS``, with Ctrl-C a while after it has asked this port."""
     line = [sys.executable, "-m", "stepscope", *words]
     process = subprocess.Popen(
         line, cwd=cwd, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
+    give_up = time.monotonic() + 60
+    while not is_asked(port) and process.poll() is None and time.monotonic() < give_up:
+        time.sleep(0.05)
     time.sleep(after_s)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=120)
@@ -162,7 +180,7 @@ def check_captures(script: str, tmp_path: pathlib.Path) -> None:
         # Half a second was asked for, and that is what is there.
         assert 0 < max(event.duration_ns for event in seen) < 5e9
 
-        early = interrupted("capture", at, "-d", "60s", "-o", "early", cwd=tmp_path, after_s=4)
+        early = interrupted("capture", at, "-d", "60s", "-o", "early", cwd=tmp_path, port=port, after_s=3)
         assert early.returncode == 0 and "ended early" in early.stderr, early.stderr
         assert len(events(only(tmp_path / "early"))) > 10
 
