@@ -1,5 +1,5 @@
 # Two commands do everything: `make demo` and `make test`. While you work: `make test-fast`.
-.PHONY: demo test test-busy test-fast test-nightly test-python lint docs bench bench-browser bench-gate bench-hooks bench-memory bench-monitor bench-production bench-python bench-samplers bench-xprof build ui wire fuzz fuzz-snapshots fuzz-xplane clean
+.PHONY: demo test test-busy test-fast test-nightly test-python lint lint-text docs bench bench-browser bench-gate bench-hooks bench-memory bench-monitor bench-production bench-python bench-samplers bench-xprof build ui wire fuzz fuzz-snapshots fuzz-xplane clean
 
 CARGO ?= cargo
 PROFILE ?= release
@@ -48,8 +48,8 @@ test-fast: ui
 test-python: ui
 	@python3 scripts/tests/run.py python
 
-## Before a release: all tests, with what is too slow for every change, and the documentation of the code.
-test-nightly: ui docs
+## Before a release: linters, the documentation of the code, and all tests, with what is too slow for every change.
+test-nightly: lint docs
 	@python3 scripts/tests/run.py nightly
 
 ## Tests that watch processes and clocks, TIMES times beside a busy loop on every core, with no second try.
@@ -58,10 +58,13 @@ test-busy: ui
 	@python3 scripts/tests/run.py clocks --busy --times $(TIMES)
 
 ## Formatting, linters and types of Rust, TypeScript and Python; warnings are errors. The quick build must compile too.
-lint: ui
-	$(CARGO) fmt --all --check
+lint: lint-text
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	$(CARGO) clippy --workspace --no-default-features --locked -- -D warnings
+
+## The part of it that compiles nothing.
+lint-text: ui
+	$(CARGO) fmt --all --check
 	PATH="$$(scripts/setup-ui.sh):$$PATH" && cd ui && npm run --silent lint
 	scripts/lint-python.sh
 

@@ -75,7 +75,8 @@ def in_rounds(stages: list[Stage], times: int) -> list[Stage]:
         return stages
     builds = [stage for stage in stages if stage.is_build]
     tests = [stage for stage in stages if not stage.is_build]
-    return builds + [replace(stage, name=f"{stage.name}, {at} of {times}") for at in range(1, times + 1) for stage in tests]
+    rounds = range(1, times + 1)
+    return builds + [replace(stage, name=f"{stage.name}, {at} of {times}", beside="") for at in rounds for stage in tests]
 
 
 @contextlib.contextmanager

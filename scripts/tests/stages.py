@@ -65,7 +65,7 @@ def with_node(command: list[str], log: IO[str] | None, *options: str, **variable
 
 
 def nextest(*options: str) -> list[str]:
-    return [CARGO, "nextest", "run", "--workspace", "--lib", "--tests", "--locked", *options]
+    return [CARGO, "nextest", "run", "--workspace", "--tests", "--locked", *options]
 
 
 def second_tries() -> int:
@@ -84,8 +84,8 @@ def run_rust(log: IO[str] | None, *options: str) -> int:
 
 def test_rust(log: IO[str] | None) -> int:
     nightly = bool(os.environ.get("STEPSCOPE_NIGHTLY"))
-    code = run_rust(log, *(("--run-ignored", "all") if nightly else ()))
-    shutil.copy("target/nextest/default/junit.xml", f"{FOLDER}/rust.xml")
+    code = run_rust(log, "--profile", "quiet", *(("--run-ignored", "all") if nightly else ()))
+    shutil.copy("target/nextest/quiet/junit.xml", f"{FOLDER}/rust.xml")
     if not nightly:
         # Those that are left out are not among the results.
         left_out = [*nextest("--run-ignored", "only", "--message-format", "oneline")]
@@ -230,8 +230,10 @@ RUST = [
     Stage("Rust", test_rust),
     Stage("Rust documentation examples", test_docs),
 ]
-UI = [Stage("UI logic", test_ui_logic)]
-BROWSER = [Stage("browser", test_browser)]
+# They wait for processes and states most of the time, also beside busy loops (`make test-busy`), and so does a browser.
+CLOCKS = Stage("Rust clocks", test_clocks, beside="browser")
+UI = Stage("UI logic", test_ui_logic, beside="browser")
+BROWSER = Stage("browser", test_browser, beside="browser")
 WHEEL = [
     Stage("build the wheel", build_wheel, ("build",), is_build=True),
     Stage("install the wheel", install_wheel, ("plain", "frameworks", "services", "jax", "xprof"), is_build=True),
@@ -254,16 +256,17 @@ PYTHON = [
     VERDICTS,
 ]
 GROUPS: dict[str, list[Stage]] = {
-    "all": [*RUST, *UI, *BROWSER, *PYTHON],
+    "all": [*RUST, BROWSER, CLOCKS, UI, *PYTHON],
     "fast": [
         *RUST,
-        *UI,
+        CLOCKS,
+        UI,
         Stage("build the module", build_module, is_build=True),
         package("plain", in_place=True),
     ],
     "python": PYTHON,
-    "nightly": [*RUST, *UI, *BROWSER, *PYTHON],
-    "clocks": [RUST[0], Stage("Rust clocks", test_clocks)],
+    "nightly": [*RUST, BROWSER, CLOCKS, UI, *PYTHON],
+    "clocks": [RUST[0], CLOCKS],
     "python-clocks": [
         *WHEEL,
         clocks("plain"),
