@@ -15,6 +15,7 @@ from .._native import now_ns, time_text
 from ..profiler.bare_steps import BareSteps
 from ..profiler.xla_engine import wait_for_devices
 from .later_iterations import LaterIterations
+from .operator_memory import OperatorMemory
 from .phases import Phases
 from .rounds import Rounds
 from .window import Window, usual_length, warm_up_length
@@ -25,6 +26,9 @@ _MAX_WINDOWS = 2
 _MAX_RECORDED_ROUNDS = 3
 #: An iteration in which the profiler starts is not recorded.
 WARM_UP = 1
+#: What PyTorch's operators of a window may take to be written, which stops the program: for seconds where iterations
+#: are rounds of hundreds. So many iterations are recorded nevertheless.
+WINDOW_BYTES, _MIN_RECORDED = 1 << 29, 2
 
 
 class IterationClock:
@@ -40,7 +44,8 @@ class IterationClock:
         self._rounds: Rounds | None = None
         self._before = (0, 0)
         self._opened_at = 0
-        self._is_open = False
+        self._is_open = self._has_enough = False
+        self._memory: OperatorMemory | None = None
         #: Whether they were ever timed.
         self.was_started = False
         #: Windows that were written.
@@ -82,6 +87,7 @@ class IterationClock:
                 self.start(ended)
         elif has_changed and not (self._rounds is not None and self._rounds.are_likely):
             self._phases.change()
+            self._phases.add_timed(self._later.changed_ns)
             self.start(ended)
         return False
 
@@ -94,9 +100,20 @@ class IterationClock:
         self.usual_ns.append(usual_length(times_ns))
         self._rounds = Rounds(median(times_ns)) if times_ns and self.round == 1 else None
         self._add_bare()
-        self._opened_at, self._is_open = ended, True
+        self._opened_at, self._is_open, self._has_enough = ended, True, False
+        if "torch" in sys.modules:
+            self._memory = OperatorMemory(WINDOW_BYTES, self._fill)
+            self._memory.start()
         length = self._window.length(times_ns)
         return bare, min(length, _MAX_RECORDED_ROUNDS) if self.round > 1 else length
+
+    def _fill(self, _results_bytes: int) -> None:
+        """Called between any two instructions of the main thread."""
+        self._has_enough = True
+
+    def is_full(self, ended: int) -> bool:
+        """Whether the open window should be written, though it is shorter than it was meant to be."""
+        return self._has_enough and self.recorded(ended) >= _MIN_RECORDED
 
     @property
     def why_again(self) -> str:
@@ -114,6 +131,8 @@ class IterationClock:
         """The window is over."""
         self._phases.add_recorded(ended - self._opened_at)
         self._is_open = False
+        if self._memory is not None:
+            self._memory.stop()
         self._later = LaterIterations(self.usual_ns[-1], self._phases.add_timed)
 
     def stop(self, ended: int) -> None:

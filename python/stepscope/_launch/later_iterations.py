@@ -22,15 +22,18 @@ _CHANGED_NS = 2_000_000_000
 
 
 class LaterIterations:
-    """Compares them with ``usual_ns``; ``add`` gets the times of all, block by block."""
+    """Compares them with ``usual_ns``; ``add`` gets the times of all, block by block, but for those in which they
+    changed for long: these are :attr:`changed_ns`."""
 
     def __init__(self, usual_ns: float, add: Callable[[Sequence[int]], None]) -> None:
         self.usual_ns = usual_ns
         self._add = add
         self._block: list[int] = []
         self._block_ns = 0
-        self._changed_blocks = 0
-        self._changed_ns = 0
+        self._changed_blocks = self._changed_time_ns = 0
+        self._is_told = False
+        #: Times of the iterations since they may have changed; if nobody minds that they have, of the latest block.
+        self.changed_ns: list[int] = []
         #: When the latest one ended.
         self.last_ns = now_ns()
 
@@ -43,18 +46,24 @@ class LaterIterations:
         count = len(self._block)
         if count < _BLOCK and (count < _MIN_BLOCK or self._block_ns < _BLOCK_NS):
             return False
-        took_ns = self._block_ns
-        usual_ns = self.close()
+        block, self._block, self._block_ns = self._block, [], 0
+        usual, _ = without_pauses(block)
+        usual_ns = fmean(usual) if usual else 0.0
         if max(usual_ns, self.usual_ns) <= _CHANGED_RATIO * min(usual_ns, self.usual_ns):
-            self._changed_blocks = self._changed_ns = 0
+            self._add(self.changed_ns)
+            self._add(block)
+            self._changed_blocks = self._changed_time_ns = 0
+            self._is_told, self.changed_ns = False, []
             return False
         self._changed_blocks += 1
-        self._changed_ns += took_ns
-        return self._changed_blocks >= _CHANGED_BLOCKS and self._changed_ns >= _CHANGED_NS
+        self._changed_time_ns += sum(block)
+        if self._is_told:
+            self._add(self.changed_ns)
+            self.changed_ns = []
+        self.changed_ns += block
+        self._is_told = self._changed_blocks >= _CHANGED_BLOCKS and self._changed_time_ns >= _CHANGED_NS
+        return self._is_told
 
-    def close(self) -> float:
-        """Ends the block; what a usual one of its iterations took."""
-        block, self._block, self._block_ns = self._block, [], 0
-        self._add(block)
-        usual, _ = without_pauses(block)
-        return fmean(usual) if usual else 0.0
+    def close(self) -> None:
+        """The program has ended before they changed for long."""
+        self._add(self.changed_ns + self._block)

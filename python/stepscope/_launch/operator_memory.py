@@ -3,7 +3,8 @@
 PyTorch keeps operators in memory until its profiler stops, does not say how many there are, and needs far more for its
 results than for the recording. Measured with PyTorch 2.15 on a small network: 340 bytes per event with shapes and
 memory while it records, 4.0 KB once it has stopped; without shapes 220 bytes and 1.8 KB. So what is watched is the C
-library's heap, where the events are. Tensors are there too: before anything is concluded, live ones are subtracted.
+library's heap, where the events are. Tensors are there too: before anything is concluded, what they have added is
+subtracted.
 
 With shapes, PyTorch's profiler may also keep tensors that the program has let go of, wherever they are: 14 MB per step
 of a solver with PyTorch 2.15. So what the process holds in all is watched, too, as far as it stays for a second.
@@ -42,7 +43,7 @@ class OperatorMemory:
         self._too_much = too_much
         self._ended = threading.Event()
         self._heap_bytes = heap_meter()
-        self._before = 0
+        self._before = self._tensors_before = 0
         #: The heap that is looked at more closely, and what the process holds.
         self._suspect = 0.0
         self._suspect_kept = max(limit, _MAX_KEPT_BYTES)
@@ -53,6 +54,7 @@ class OperatorMemory:
         """Begin to watch; not where the system does not tell what a process holds."""
         if self._heap_bytes is None:
             return
+        self._tensors_before = tensor_bytes()
         self._before = self._heap_bytes()
         with contextlib.suppress(OSError):
             self._resident_before = _resident_bytes()
@@ -94,7 +96,7 @@ class OperatorMemory:
         if self._ended.is_set():
             return
         grown = self._grown()
-        recorded = max(grown - tensor_bytes(), 0)
+        recorded = max(grown - max(tensor_bytes() - self._tensors_before, 0), 0)
         results = int(recorded * RESULTS_PER_RECORDED)
         if results > self._limit:
             self._ended.set()

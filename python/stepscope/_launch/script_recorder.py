@@ -101,8 +101,7 @@ class ScriptRecorder(CurrentRun):
         self.notes: list[str] = []
         #: What only somebody who asked for a report wants to know.
         self.remarks: list[str] = []
-        #: The program as one would type it.
-        self.words: list[str] = []
+        self.words: list[str] = []  # the program as one would type it
         self._process = os.getpid()
         self._capture: ProgramCapture | None = None
         self._profile: Any = None
@@ -332,9 +331,11 @@ class ScriptRecorder(CurrentRun):
                     self._rest()
 
     def _step_profile(self, profile: Any, samples: float | None) -> None:
+        is_full = self._clock is not None and self._clock.is_full(self._total - self._cut_iterations)
         with self._ours():
-            profile.step(samples)
-            if self._window_is_over:
+            if not is_full:
+                profile.step(samples)
+            if is_full or self._window_is_over:
                 self._leave_window()
             elif not self._settled and records(profile.current_action):
                 self._settle()

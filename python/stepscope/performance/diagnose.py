@@ -29,9 +29,10 @@ class Thresholds:
     disk_busy_percent: float = 80.0
     gpu_throttled_percent: float = 5.0
     cpu_temperature_c: float = 95.0
-    one_core_low: float = 0.9
-    """Processor seconds per second of wall time: between these two, one core is taken to be the bottleneck."""
-    one_core_high: float = 1.1
+    one_core_low: float = field(default_factory=lambda: threshold("one_core.min_busy"))
+    """Processor seconds per second of wall time: between these two, one core is taken to be the bottleneck (0.8 and
+    1.2), as in the findings of traces."""
+    one_core_high: float = field(default_factory=lambda: threshold("one_core.max_busy"))
 
 
 @dataclass(frozen=True)

@@ -133,6 +133,24 @@ def test_iterations_that_change_are_recorded_again(recorded):
     assert counted(of_phases(notes)) == count
 
 
+def test_a_window_of_many_operators_is_shorter(recorded, script):
+    small = "from stepscope._launch import iteration_clock\niteration_clock.WINDOW_BYTES = 1 << 20\n"
+    script(small, "sites/sitecustomize.py")
+    # Usually five of them are recorded.
+    _, traces, _ = recorded("""
+        for number in range(200):
+            for _ in range(2000):
+                torch.ones(3).add_(1)
+            time.sleep(0.2)
+            iterate(number)
+            if traces():
+                break
+    """)
+    (path,) = traces
+    steps = stepscope.open(path).steps()
+    assert 2 <= len(steps) < 5 and all(step["wall_ns"] > 200_000_000 for step in steps)
+
+
 def test_updates_between_rollouts_are_one_iteration(recorded):
     notes, traces, count = recorded("""
         updates_s = [0.0]
@@ -241,3 +259,18 @@ def test_our_own_time_is_no_part_of_the_start_up():
     phases.began_ns, phases.first_ended_ns, phases.own = 100, 1_100, [(50, 150), (300, 500), (1_050, 1_400)]
     assert json.loads(phases.text())["start_up_ns"] == 1_000 - 50 - 200 - 50
     assert Phases().text() is None
+
+
+def test_what_changed_is_kept_for_those_who_record_it_again():
+    added = []
+    later = LaterIterations(10 * MS, added.extend)
+    at_ns = later.last_ns
+    for number in range(400):
+        at_ns += (10 if number < 60 else 40) * MS
+        later.iteration_ended(at_ns)
+        # However long they go on, and nobody records them again.
+        assert len(later.changed_ns) <= 90
+        if number == 119:
+            assert added == [10 * MS] * 60 and later.changed_ns == [40 * MS] * 60
+    later.close()
+    assert added == [10 * MS] * 60 + [40 * MS] * 340

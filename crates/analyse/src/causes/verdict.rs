@@ -352,12 +352,13 @@ fn percent(share: f64) -> String {
 fn host_only(row: &AccountRow, circumstances: &Circumstances) -> Verdict {
     let (cause, ns) = row.causes.by_size().first().copied().unwrap_or((Cause::Host(Activity::Unrecorded), 0));
     let share = percent(ns as f64 / row.wall_ns as f64);
-    let missing = match circumstances.launches_without_work {
-        0 => "No device work was recorded".to_owned(),
-        n => format!("The program launched device work {n} times, but none of it was recorded"),
+    // That there is no device stands above every first screen ("host only").
+    let beginning = match circumstances.launches_without_work {
+        0 => "The".to_owned(),
+        n => format!("The program launched device work {n} times, but none of it was recorded: the"),
     };
     let text = format!(
-        "{missing}: the main thread spent {share} of the time in {}",
+        "{beginning} main thread spent {share} of the time in {}",
         match cause {
             Cause::Host(Activity::Operator) => "operators",
             Cause::Host(Activity::Unrecorded) => "code that was not recorded",
@@ -443,7 +444,7 @@ mod tests {
         assert!(
             says(Some(0), &[(Cause::Kernel, 50), (garbage, 50)]).starts_with("Bound by garbage collection")
         );
-        assert!(says(None, &[(python, 20)]).starts_with("No device work was recorded"));
+        assert!(says(None, &[(python, 20)]).starts_with("The main thread spent 100% of the time"));
         assert_eq!(says(Some(0), &[]), "");
     }
 }

@@ -26,6 +26,28 @@ fn a_leak_is_named_with_its_line_and_rate() {
 }
 
 #[test]
+fn findings_leaks_and_the_first_screen_judge_by_the_same_limits() {
+    let path = snapshot("kept_outputs.pickle.zst");
+    let says = |limits: &str| {
+        let config = crate::temp_folder("limits").join("limits.toml");
+        std::fs::write(&config, limits).unwrap();
+        let config = config.display().to_string();
+        let asked = |args: &[&str]| json(&[args, &[&path, "--config", &config]].concat());
+        let holds = |answer: &serde_json::Value, key: &str, value: &str| {
+            let rows = answer[key].as_array().unwrap();
+            rows.iter().any(|row| value.is_empty() || row.as_object().unwrap().values().any(|it| it == value))
+        };
+        [
+            holds(&asked(&["findings"]), "findings", "snapshot_leak"),
+            holds(&asked(&["memory", "--leaks"]), "leaks", ""),
+            holds(&asked(&["summary"]), "advice", "grows"),
+        ]
+    };
+    assert_eq!(says(""), [true; 3]);
+    assert_eq!(says("[findings.thresholds]\n'leak.min_levels' = 1000\n"), [false; 3]);
+}
+
+#[test]
 fn a_leak_on_a_small_device_is_not_hidden_by_a_large_one() {
     let path = snapshot("made/two_devices.pickle.gz");
     let words = |screen: String| screen.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -46,8 +46,7 @@ pub fn advice(report: &HeapReport) -> Vec<Advice> {
         })
         .collect();
     grows.order_by_key(|row| std::cmp::Reverse(row.growth_bytes));
-    let change = "it held more later than earlier: bound what is collected there (a cache, a list, a tensor with its graph), or \
-                  delete it when it was used";
+    let change = "bound what is collected there (a cache, a list, a tensor with its graph), or delete it when it was used";
     let mut found: Vec<Advice> = (grows.iter().take(MAX_PER_KIND))
         .map(|row| advice_on("grows", row, row.growth_bytes.unwrap_or(0), change))
         .collect();
@@ -100,7 +99,7 @@ pub fn growth(snapshot: &Snapshot, history: &History, places: &Places, rule: &Gr
             place: format!("{}:{}", row.file, row.line),
             function: row.function.clone(),
             bytes: row.grown_bytes,
-            change: "it keeps growing: collect .item() or .detach().cpu(), since a tensor that is kept keeps its graph",
+            change: "it keeps growing; collect .item() or .detach().cpu(), since a tensor that is kept keeps its graph",
         })
         .collect()
 }
