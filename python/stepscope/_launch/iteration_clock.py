@@ -103,7 +103,7 @@ class IterationClock:
         self._opened_at, self._is_open, self._has_enough = ended, True, False
         if "torch" in sys.modules:
             self._memory = OperatorMemory(WINDOW_BYTES, self._fill)
-            self._memory.start()
+            self._memory.start(has_tensors=True)
         length = self._window.length(times_ns)
         return bare, min(length, _MAX_RECORDED_ROUNDS) if self.round > 1 else length
 

@@ -50,11 +50,12 @@ class OperatorMemory:
         self._resident_before = 0
         self._resident: deque[int] = deque(maxlen=_LOOKS)
 
-    def start(self) -> None:
-        """Begin to watch; not where the system does not tell what a process holds."""
+    def start(self, has_tensors: bool = False) -> None:
+        """Begin to watch; not where the system does not tell what a process holds. A program that ``has_tensors`` is
+        held up until they are counted."""
         if self._heap_bytes is None:
             return
-        self._tensors_before = tensor_bytes()
+        self._tensors_before = tensor_bytes() if has_tensors else 0
         self._before = self._heap_bytes()
         with contextlib.suppress(OSError):
             self._resident_before = _resident_bytes()

@@ -34,7 +34,7 @@ def traces():
 
 
 @pytest.fixture
-def recorded(tmp_path, script, stepscope_run):
+def recorded(tmp_path, script, stepscope_run, steady_machine):
     def record(loop, *options):
         """What was said about a program, its traces, and how many iterations it had."""
         got = stepscope_run("-o", "traces", *options, script(dedent(SETUP) + dedent(loop) + "print(number + 1)\n"))
@@ -133,9 +133,9 @@ def test_iterations_that_change_are_recorded_again(recorded):
     assert counted(of_phases(notes)) == count
 
 
-def test_a_window_of_many_operators_is_shorter(recorded, script):
-    small = "from stepscope._launch import iteration_clock\niteration_clock.WINDOW_BYTES = 1 << 20\n"
-    script(small, "sites/sitecustomize.py")
+def test_a_window_of_many_operators_is_shorter(recorded, tmp_path):
+    with open(tmp_path / "sites/sitecustomize.py", "a") as site:
+        site.write("from stepscope._launch import iteration_clock\niteration_clock.WINDOW_BYTES = 1 << 20\n")
     # Usually five of them are recorded.
     _, traces, _ = recorded("""
         for number in range(200):
