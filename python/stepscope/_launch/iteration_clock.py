@@ -43,7 +43,7 @@ class IterationClock:
         self._later: LaterIterations | None = None
         self._rounds: Rounds | None = None
         self._before = (0, 0)
-        self._opened_at = 0
+        self._opened_at = self._length = 0
         self._is_open = self._has_enough = False
         self._memory: OperatorMemory | None = None
         #: Whether they were ever timed.
@@ -105,15 +105,20 @@ class IterationClock:
             self._memory = OperatorMemory(WINDOW_BYTES, self._fill)
             self._memory.start(has_tensors=True)
         length = self._window.length(times_ns)
-        return bare, min(length, _MAX_RECORDED_ROUNDS) if self.round > 1 else length
+        self._length = min(length, _MAX_RECORDED_ROUNDS) if self.round > 1 else length
+        return bare, self._length
 
     def _fill(self, _results_bytes: int) -> None:
         """Called between any two instructions of the main thread."""
         self._has_enough = True
 
     def is_full(self, ended: int) -> bool:
-        """Whether the open window should be written, though it is shorter than it was meant to be."""
-        return self._has_enough and self.recorded(ended) >= _MIN_RECORDED
+        """Whether the open window should be written, though it is shorter than it was meant to be. What is about to be
+        written is watched no longer: what PyTorch needs for that would look like still more operators."""
+        is_full = self._has_enough and self.recorded(ended) >= _MIN_RECORDED
+        if self._memory is not None and (is_full or self.recorded(ended) >= self._length):
+            self._memory.stop()
+        return is_full
 
     @property
     def why_again(self) -> str:
@@ -131,12 +136,12 @@ class IterationClock:
         """The window is over."""
         self._phases.add_recorded(ended - self._opened_at)
         self._is_open = False
-        if self._memory is not None:
-            self._memory.stop()
         self._later = LaterIterations(self.usual_ns[-1], self._phases.add_timed)
 
     def stop(self, ended: int) -> None:
         """The program has ended."""
+        if self._memory is not None:
+            self._memory.stop()
         if self._is_open:
             self._phases.add_recorded(ended - self._opened_at)
         self._add_bare()
