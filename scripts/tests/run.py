@@ -6,18 +6,19 @@
     run.py nightly     everything, with what is too slow for every change
     run.py clocks      what watches processes and clocks in Rust; python-clocks: in Python
 
-With --busy an endless loop runs beside them on every core, and nothing is tried twice: what fails then depends on luck.
+First all is built, then the tests of two stages run at a time: most wait for something. With --busy an endless loop
+runs beside them on every core, and nothing is tried twice: what fails then depends on luck.
 Every runner writes JUnit into target/test-report, next to the table (report.txt) and the times of this run.
 """
 
 from __future__ import annotations
 
 import argparse
+import concurrent.futures
 import contextlib
 import json
 import os
 import pathlib
-import resource
 import shlex
 import shutil
 import subprocess
@@ -26,9 +27,9 @@ import threading
 import time
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import IO
 
 import report
+import stages as all_stages
 from stages import ENVIRONMENTS, GROUPS, Stage, environment
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -56,12 +57,18 @@ def main() -> int:
     # Downloads take minutes and hardly any processor time: they run while Rust compiles.
     needed = {name for stage in stages for name in stage.needs}
     threading.Thread(target=make_environments, args=([name for name in ENVIRONMENTS if name in needed],), daemon=True).start()
-    done = run(stages)
-    (FOLDER / "stages.json").write_text(json.dumps(done, indent=1))
+    start = time.monotonic()
+    done = run(stages, at_a_time=1 if chosen.busy or chosen.times > 1 else 2)
+    took = json.dumps({"seconds": time.monotonic() - start, "stages": done}, indent=1)
+    (FOLDER / "stages.json").write_text(took)
     if not chosen.busy and chosen.times == 1:
-        (FOLDER.parent / f"test-times-{group}.json").write_text(json.dumps(done, indent=1))
+        last_times(group).write_text(took)
     sys.argv = ["report.py", str(FOLDER)]
     return report.main()
+
+
+def last_times(group: str) -> pathlib.Path:
+    return FOLDER.parent / f"times-of-{group}.json"
 
 
 def make_environments(names: list[str]) -> None:
@@ -76,13 +83,13 @@ def in_rounds(stages: list[Stage], times: int) -> list[Stage]:
     builds = [stage for stage in stages if stage.is_build]
     tests = [stage for stage in stages if not stage.is_build]
     rounds = range(1, times + 1)
-    return builds + [replace(stage, name=f"{stage.name}, {at} of {times}", beside="") for at in rounds for stage in tests]
+    return builds + [replace(stage, name=f"{stage.name}, {at} of {times}") for at in rounds for stage in tests]
 
 
 @contextlib.contextmanager
-def beside_loops(stage: Stage) -> Iterator[None]:
-    """If that is asked for, an endless loop on every core. What is built needs no such proof."""
-    wanted = "STEPSCOPE_BUSY" in os.environ and not stage.is_build
+def beside_loops() -> Iterator[None]:
+    """If that is asked for, an endless loop on every core."""
+    wanted = "STEPSCOPE_BUSY" in os.environ
     loops = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(os.cpu_count() or 1) if wanted]
     try:
         yield
@@ -92,10 +99,11 @@ def beside_loops(stage: Stage) -> Iterator[None]:
 
 
 def print_plan(group: str, stages: list[Stage]) -> None:
-    before = FOLDER.parent / f"test-times-{group}.json"
+    before = last_times(group)
     if before.exists():
-        last = {stage["name"]: stage["seconds"] for stage in json.loads(before.read_text())}
-        total = f"{report.clock(sum(last.values()))} last time here"
+        times = json.loads(before.read_text())
+        last = {stage["name"]: stage["seconds"] for stage in times["stages"]}
+        total = f"{report.clock(times['seconds'])} last time here"
     else:
         last, total = {}, "not timed here yet"
     print(f"{len(stages)} stages, {total}:")
@@ -104,86 +112,36 @@ def print_plan(group: str, stages: list[Stage]) -> None:
     print(flush=True)
 
 
-def run(stages: list[Stage]) -> list[dict]:
-    """Runs the stages in order; those that share `beside` run two at a time. A failed build ends the run."""
+def run(stages: list[Stage], at_a_time: int) -> list[dict]:
+    """Builds one after the other, then the tests. A failed build ends the run."""
+    builds = [stage for stage in stages if stage.is_build]
+    tests = [stage for stage in stages if not stage.is_build]
     done: list[dict] = []
-    at = 0
-    while at < len(stages):
-        together = [stages[at]]
-        while stages[at].beside and at + len(together) < len(stages) and stages[at + len(together)].beside == stages[at].beside:
-            together.append(stages[at + len(together)])
-        with beside_loops(stages[at]):
-            alone = len(together) == 1
-            results = run_one(stages[at], at + 1, len(stages)) if alone else run_beside(together, at + 1, len(stages))
-        done += results
-        if any(result["code"] and stage.is_build for stage, result in zip(together, results)):
-            break
-        at += len(together)
-    return done
+    for stage in builds:
+        done.append(run_one(stage, None))
+        if done[-1]["code"]:
+            return done
+    with beside_loops(), concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
+        logs = [FOLDER / f"{stage.name.replace(' ', '-')}.log" if at_a_time > 1 else None for stage in tests]
+        return done + list(pool.map(run_one, tests, logs))
 
 
-def outcome(stage: Stage, log: IO[str] | None) -> int:
-    try:
-        return stage.work(log)
-    except subprocess.CalledProcessError as error:
-        # What it needs could not be made; why has been printed.
-        print(f"{shlex.join(error.cmd)} failed", file=log or sys.stderr)
-        return error.returncode
-
-
-def run_one(stage: Stage, number: int, count: int) -> list[dict]:
-    print(f"── {number}/{count} {stage.name} ──", flush=True)
-    start, processor = time.monotonic(), processor_seconds()
-    code = outcome(stage, None)
+def run_one(stage: Stage, path: pathlib.Path | None) -> dict:
+    """Runs a stage; with a path, what it prints comes when it is done."""
+    print(f"── {stage.name} ──", flush=True)
+    start, used_before = time.monotonic(), all_stages.processor_seconds()
+    with path.open("w") if path else contextlib.nullcontext() as log:
+        try:
+            code = stage.work(log)
+        except subprocess.CalledProcessError as error:
+            # What it needs could not be made; why has been printed.
+            print(f"{shlex.join(error.cmd)} failed", file=log or sys.stderr)
+            code = error.returncode
     seconds = time.monotonic() - start
-    print(f"── {stage.name}: {'done' if code == 0 else f'FAILED (exit code {code})'} in {report.clock(seconds)} ──\n", flush=True)
-    return [{"name": stage.name, "seconds": seconds, "processor": processor_seconds() - processor, "code": code}]
-
-
-def processor_seconds() -> float:
-    """What the processes that have ended have used of the processors."""
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def run_beside(stages: list[Stage], first: int, count: int) -> list[dict]:
-    """Two at a time; what they print comes when each is done."""
-    names = ", ".join(stage.name for stage in stages)
-    print(f"── {first}-{first + len(stages) - 1}/{count} {names}, two at a time ──", flush=True)
-    free = threading.Semaphore(2)
-    printing = threading.Lock()
-    codes = [0] * len(stages)
-    seconds = [0.0] * len(stages)
-
-    def work(at: int) -> None:
-        with free:
-            start = time.monotonic()
-            path = FOLDER / f"{stages[at].name.replace(' ', '-')}.log"
-            with path.open("w") as log:
-                codes[at] = outcome(stages[at], log)
-            seconds[at] = time.monotonic() - start
-            with printing:
-                print(path.read_text())
-                word = "done" if codes[at] == 0 else f"FAILED (exit code {codes[at]})"
-                print(f"── {stages[at].name}: {word} in {report.clock(seconds[at])} ──", flush=True)
-
-    start, processor = time.monotonic(), processor_seconds()
-    threads = [threading.Thread(target=work, args=(at,)) for at in range(len(stages))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    # What the whole took is divided among them.
-    whole, used, sum_seconds = time.monotonic() - start, processor_seconds() - processor, sum(seconds) or 1
-    return [
-        {
-            "name": stage.name,
-            "seconds": whole * took / sum_seconds,
-            "processor": used * took / sum_seconds,
-            "code": code,
-        }
-        for stage, took, code in zip(stages, seconds, codes)
-    ]
+    word = "done" if code == 0 else f"FAILED (exit code {code})"
+    # In one piece: another stage may end at the same moment.
+    print((path.read_text() if path else "") + f"── {stage.name}: {word} in {report.clock(seconds)} ──\n", flush=True)
+    return {"name": stage.name, "seconds": seconds, "processor": all_stages.processor_seconds() - used_before, "code": code}
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The stages of the tests: what runs, in which Python environment, and what may run beside what."""
+"""The stages of the tests: what runs, in which Python environment, and in which order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import IO
@@ -25,6 +26,7 @@ ENVIRONMENTS = {
     "xprof": "python/tests/requirements-xprof.txt",
 }
 WHEELS = "target/python/wheels"
+OF_THIS_THREAD = threading.local()
 
 
 @dataclass
@@ -35,8 +37,6 @@ class Stage:
     work: Callable[[IO[str] | None], int]
     # Python environments that it waits for.
     needs: tuple[str, ...] = ()
-    # Neighbors with the same word run two at a time.
-    beside: str = ""
     # Nothing after it makes sense if it fails.
     is_build: bool = False
 
@@ -51,8 +51,16 @@ def environment(name: str, niceness: int = 0) -> str:
 def call(command: list[str], log: IO[str] | None = None, cwd: str = ".", **variables: str) -> int:
     # Importing PyTorch without its bytecode takes four times as long, and the tests start hundreds of programs that do.
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    done = subprocess.run(command, stdout=log, stderr=log and subprocess.STDOUT, cwd=cwd, env={**kept, **variables})
-    return done.returncode
+    process = subprocess.Popen(command, stdout=log, stderr=log and subprocess.STDOUT, cwd=cwd, env={**kept, **variables})
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    OF_THIS_THREAD.processor_seconds = processor_seconds() + used.ru_utime + used.ru_stime
+    return process.returncode
+
+
+def processor_seconds() -> float:
+    """What the commands that this thread has called have used of the processors, with all that they waited for."""
+    return getattr(OF_THIS_THREAD, "processor_seconds", 0.0)
 
 
 def node_folder(*options: str) -> str:
@@ -195,7 +203,7 @@ TWO_AT_A_TIME = ("-n", "2", "--dist", "loadfile")
 NO_TESTS = 5
 
 
-def package(where: str, tests: str = TESTS, *, in_place: bool = False, beside: str = "") -> Stage:
+def package(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
     """The tests of an environment: two files at a time, then what watches a clock."""
     # A file is run by one process: the longest come first, so that none is left for the end.
     first = [path for path in LONGEST if path.startswith(tests)]
@@ -206,7 +214,7 @@ def package(where: str, tests: str = TESTS, *, in_place: bool = False, beside: s
         first, second = together(log), alone.work(log)
         return first or second
 
-    return Stage(f"Python, {where}", work, (where,), beside=beside)
+    return Stage(f"Python, {where}", work, (where,))
 
 
 def clocks(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
@@ -222,51 +230,49 @@ def clocks(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
 
 def xla(name: str, file: str, *options: str, **variables: str) -> Stage:
     """One framework per process, as programs of it have."""
-    return Stage(f"Python, {name}", pytest(name, "jax", f"{TESTS}/{file}", *options, **variables), ("jax",), beside="xla")
+    return Stage(f"Python, {name}", pytest(name, "jax", f"{TESTS}/{file}", *options, **variables), ("jax",))
 
 
-RUST = [
-    Stage("build Rust tests", build_rust, is_build=True),
-    Stage("Rust", test_rust),
-    Stage("Rust documentation examples", test_docs),
-]
-# They wait for processes and states most of the time, also beside busy loops (`make test-busy`), and so does a browser.
-CLOCKS = Stage("Rust clocks", test_clocks, beside="browser")
-UI = Stage("UI logic", test_ui_logic, beside="browser")
-BROWSER = Stage("browser", test_browser, beside="browser")
+BUILD_RUST = Stage("build Rust tests", build_rust, is_build=True)
+RUST = Stage("Rust", test_rust)
+CLOCKS = Stage("Rust clocks", test_clocks)
+EXAMPLES = Stage("Rust documentation examples", test_docs)
+UI = Stage("UI logic", test_ui_logic)
+BROWSER = Stage("browser", test_browser)
 WHEEL = [
     Stage("build the wheel", build_wheel, ("build",), is_build=True),
     Stage("install the wheel", install_wheel, ("plain", "frameworks", "services", "jax", "xprof"), is_build=True),
 ]
 VERDICTS = clocks("jax", f"{TESTS}/xla/test_verdicts.py")
-PYTHON = [
-    *WHEEL,
-    package("plain"),
-    Stage("every Python", smoke),
-    package("frameworks"),
-    # They wait most of the time; what watches a clock there passes beside busy loops, too (`make test-busy`).
-    package("services", f"{TESTS}/production", beside="xla"),
+PLAIN, FRAMEWORKS, SERVICES = package("plain"), package("frameworks"), package("services", f"{TESTS}/production")
+EVERY_PYTHON = Stage("every Python", smoke)
+XLA = [
     xla("jax", "xla/test_jax.py"),
     xla("tensorflow", "xla/test_tensorflow.py"),
     xla("keras-tensorflow", "xla/test_keras.py", KERAS_BACKEND="tensorflow"),
     xla("keras-jax", "xla/test_keras.py", KERAS_BACKEND="jax"),
     xla("run-xla", "xla/test_run.py"),
     xla("performance-jax", "performance/test_jax.py"),
-    Stage("Python, xprof", test_xprof, ("jax", "xprof"), beside="xla"),
+    Stage("Python, xprof", test_xprof, ("jax", "xprof")),
     VERDICTS,
 ]
+# The longest first, so that none is left for the end. The two that wait most have a neighbor that computes. What watches
+# a clock passes beside busy loops, too (`make test-busy`).
+ALL = [BUILD_RUST, *WHEEL, RUST, BROWSER, FRAMEWORKS, PLAIN, CLOCKS, SERVICES, *XLA, EVERY_PYTHON, UI, EXAMPLES]
 GROUPS: dict[str, list[Stage]] = {
-    "all": [*RUST, BROWSER, CLOCKS, UI, *PYTHON],
+    "all": ALL,
     "fast": [
-        *RUST,
+        BUILD_RUST,
+        Stage("build the module", build_module, is_build=True),
+        RUST,
+        package("plain", in_place=True),
         CLOCKS,
         UI,
-        Stage("build the module", build_module, is_build=True),
-        package("plain", in_place=True),
+        EXAMPLES,
     ],
-    "python": PYTHON,
-    "nightly": [*RUST, BROWSER, CLOCKS, UI, *PYTHON],
-    "clocks": [RUST[0], CLOCKS],
+    "python": [*WHEEL, FRAMEWORKS, PLAIN, SERVICES, *XLA, EVERY_PYTHON],
+    "nightly": ALL,
+    "clocks": [BUILD_RUST, CLOCKS],
     "python-clocks": [
         *WHEEL,
         clocks("plain"),
