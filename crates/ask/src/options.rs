@@ -118,7 +118,15 @@ pub struct OptionSpec {
     pub value: Option<&'static str>,
     /// What it does.
     pub help: &'static str,
-    set: fn(&mut OptionValues, &str) -> Result<(), Problem>,
+    setter: Setter,
+}
+
+/// Where an option puts its value.
+enum Setter {
+    Flag(fn(&mut OptionValues) -> &mut bool),
+    Text(fn(&mut OptionValues) -> &mut Option<String>),
+    Word(fn(String) -> ChangeWord),
+    Value(fn(&mut OptionValues, &str) -> Result<(), Problem>),
 }
 
 impl OptionSpec {
@@ -129,99 +137,85 @@ impl OptionSpec {
     }
 
     pub(crate) fn set(&self, given: &mut OptionValues, value: &str) -> Result<(), Problem> {
-        (self.set)(given, value)
+        match self.setter {
+            Setter::Flag(field) => *field(given) = true,
+            Setter::Text(field) => *field(given) = Some(value.to_owned()),
+            Setter::Word(word) => given.words.push(word(value.to_owned())),
+            Setter::Value(set) => set(given, value)?,
+        }
+        Ok(())
     }
+}
+
+const fn flag(name: &'static str, help: &'static str, field: fn(&mut OptionValues) -> &mut bool) -> OptionSpec {
+    OptionSpec { name, value: None, help, setter: Setter::Flag(field) }
+}
+
+const fn text(
+    name: &'static str,
+    value: &'static str,
+    help: &'static str,
+    field: fn(&mut OptionValues) -> &mut Option<String>,
+) -> OptionSpec {
+    OptionSpec { name, value: Some(value), help, setter: Setter::Text(field) }
+}
+
+const fn word(
+    name: &'static str,
+    value: &'static str,
+    help: &'static str,
+    word: fn(String) -> ChangeWord,
+) -> OptionSpec {
+    OptionSpec { name, value: Some(value), help, setter: Setter::Word(word) }
+}
+
+const fn value(
+    name: &'static str,
+    value: &'static str,
+    help: &'static str,
+    set: fn(&mut OptionValues, &str) -> Result<(), Problem>,
+) -> OptionSpec {
+    OptionSpec { name, value: Some(value), help, setter: Setter::Value(set) }
 }
 
 /// Every option. None of them names a file.
 pub const OPTIONS: &[OptionSpec] = &[
-    OptionSpec { name: "by", value: Some("GROUP"), help: "Group rows", set: |_, _| Ok(()) },
-    OptionSpec {
-        name: "sort",
-        value: Some("KEY"),
-        help: "Sort by this column, largest first; torch's keys (self_cuda_time_total, cpu_time_total, …) work too",
-        set: |ask, value| {
-            ask.rows.sort = Some(value.to_owned());
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "top",
-        value: Some("N"),
-        help: "Show this many rows; 0 shows all",
-        set: |ask, value| {
-            ask.rows.top = Some(number("top", value)?);
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "filter",
-        value: Some("REGEX"),
-        help: "Only rows whose name matches this regular expression",
-        set: |ask, value| {
-            ask.rows.filter = Some(value.to_owned());
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "step",
-        value: Some("STEPS"),
-        help: "Only these steps: `7`, `3,5` or `2-4`",
-        set: |ask, value| {
-            ask.steps = Some(steps(value)?);
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "device",
-        value: Some("N"),
-        help: "Only this device",
-        set: |ask, value| {
-            ask.device = Some(number("device", value)?);
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "frames",
-        value: Some("N"),
-        help: "Python frames to keep with `--by stack` (default: 5)",
-        set: |ask, value| {
-            ask.frames = number("frames", value)?;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "lines",
-        value: None,
-        help: "Line by line: memory of the process after each, and what it added",
-        set: |ask, _| {
-            ask.lines = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "leaks",
-        value: None,
-        help: "What was not freed when the recording ended, by line; of a memory snapshot, what grows per iteration",
-        set: |ask, _| {
-            ask.leaks = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "oom",
-        value: None,
-        help: "Why a request for GPU memory was refused, and what held the rest",
-        set: |ask, _| {
-            ask.oom = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "at",
-        value: Some("MOMENT"),
-        help: "What a memory snapshot shows as in use at this moment: `peak`, `end`, or a time such as `1.5s`",
-        set: |ask, value| {
+    value("by", "GROUP", "Group rows", |_, _| Ok(())),
+    text(
+        "sort",
+        "KEY",
+        "Sort by this column, largest first; torch's keys (self_cuda_time_total, cpu_time_total, …) work too",
+        |ask| &mut ask.rows.sort,
+    ),
+    value("top", "N", "Show this many rows; 0 shows all", |ask, value| {
+        ask.rows.top = Some(number("top", value)?);
+        Ok(())
+    }),
+    text("filter", "REGEX", "Only rows whose name matches this regular expression", |ask| &mut ask.rows.filter),
+    value("step", "STEPS", "Only these steps: `7`, `3,5` or `2-4`", |ask, value| {
+        ask.steps = Some(steps(value)?);
+        Ok(())
+    }),
+    value("device", "N", "Only this device", |ask, value| {
+        ask.device = Some(number("device", value)?);
+        Ok(())
+    }),
+    value("frames", "N", "Python frames to keep with `--by stack` (default: 5)", |ask, value| {
+        ask.frames = number("frames", value)?;
+        Ok(())
+    }),
+    flag("lines", "Line by line: memory of the process after each, and what it added", |ask| &mut ask.lines),
+    flag(
+        "leaks",
+        "What was not freed when the recording ended, by line; of a memory snapshot, what grows per iteration",
+        |ask| &mut ask.leaks,
+    ),
+    flag("oom", "Why a request for GPU memory was refused, and what held the rest", |ask| &mut ask.oom),
+    value(
+        "at",
+        "MOMENT",
+        "What a memory snapshot shows as in use at this moment: `peak`, `end`, or a time such as `1.5s`",
+        |ask, value| {
             ask.at = Some(match value.trim() {
                 "peak" => AtMoment::Peak,
                 "end" => AtMoment::End,
@@ -234,30 +228,24 @@ pub const OPTIONS: &[OptionSpec] = &[
             });
             Ok(())
         },
-    },
-    OptionSpec {
-        name: "fit",
-        value: None,
-        help: "The largest batch that fits, from two or more recordings with different batches",
-        set: |ask, _| {
-            ask.fit = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "batch",
-        value: Some("N,…"),
-        help: "With `--fit`, samples per step of each file, in their order or by name: `16,64` or `small=16,large=64`",
-        set: |ask, value| {
+    ),
+    flag("fit", "The largest batch that fits, from two or more recordings with different batches", |ask| {
+        &mut ask.fit
+    }),
+    value(
+        "batch",
+        "N,…",
+        "With `--fit`, samples per step of each file, in their order or by name: `16,64` or `small=16,large=64`",
+        |ask, value| {
             ask.batch = Some(batches(value)?);
             Ok(())
         },
-    },
-    OptionSpec {
-        name: "capacity",
-        value: Some("SIZE"),
-        help: "With `--fit`, memory that the process can have: `24GiB`, `80GB` or a number of bytes",
-        set: |ask, value| {
+    ),
+    value(
+        "capacity",
+        "SIZE",
+        "With `--fit`, memory that the process can have: `24GiB`, `80GB` or a number of bytes",
+        |ask, value| {
             let wrong = || {
                 Problem::new(
                     format!("--capacity '{value}' is not a size"),
@@ -267,197 +255,94 @@ pub const OPTIONS: &[OptionSpec] = &[
             ask.capacity = Some(bytes(value).ok_or_else(wrong)?);
             Ok(())
         },
-    },
-    OptionSpec {
-        name: "full",
-        value: None,
-        help: "Full names instead of shortened ones",
-        set: |ask, _| {
-            ask.full = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "own-threads",
-        value: None,
-        help: "Leave runtime calls that name no operator on their own thread. PyTorch's tables charge them to the main \
+    ),
+    flag("full", "Full names instead of shortened ones", |ask| &mut ask.full),
+    flag(
+        "own-threads",
+        "Leave runtime calls that name no operator on their own thread. PyTorch's tables charge them to the main \
                thread, which can push self times below zero",
-        set: |ask, _| {
-            ask.own_threads = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "by-launch",
-        value: None,
-        help: "Charge device work that names no operator (CUDA graphs, old files) to the operator around its launch. \
+        |ask| &mut ask.own_threads,
+    ),
+    flag(
+        "by-launch",
+        "Charge device work that names no operator (CUDA graphs, old files) to the operator around its launch. \
                PyTorch's tables charge it to no operator",
-        set: |ask, _| {
-            ask.by_launch = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "op",
-        value: Some("NAME"),
-        help: "An operator or named range",
-        set: |ask, value| {
-            ask.words.push(ChangeWord::Op(value.to_owned()));
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "kernel",
-        value: Some("TEXT"),
-        help: "Kernels with this text in their name; follow it with `--speedup`",
-        set: |ask, value| {
-            ask.words.push(ChangeWord::Kernel(value.to_owned()));
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "speedup",
-        value: Some("X"),
-        help: "How many times faster to make the operator or kernels named before it",
-        set: |ask, value| {
-            ask.words.push(ChangeWord::Speedup(value.to_owned()));
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "no-data-loading",
-        value: None,
-        help: "Assume the next batch is always ready",
-        set: |ask, _| {
-            ask.no_data_loading = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "no-sync",
-        value: None,
-        help: "Assume no call waits for a device",
-        set: |ask, _| {
-            ask.no_sync = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "overlap-transfers",
-        value: None,
-        help: "Assume copies between host and device overlap with everything else",
-        set: |ask, _| {
-            ask.overlap_transfers = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "free-launches",
-        value: None,
-        help: "Assume host work between launches takes no time, as in a CUDA graph",
-        set: |ask, _| {
-            ask.free_launches = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "tensor-cores",
-        value: None,
-        help: "Assume 32-bit matrix work runs in bf16 on tensor cores, as fast as well-tuned kernels do. Needs recorded shapes \
+        |ask| &mut ask.by_launch,
+    ),
+    word("op", "NAME", "An operator or named range", ChangeWord::Op),
+    word(
+        "kernel",
+        "TEXT",
+        "Kernels with this text in their name; follow it with `--speedup`",
+        ChangeWord::Kernel,
+    ),
+    word(
+        "speedup",
+        "X",
+        "How many times faster to make the operator or kernels named before it",
+        ChangeWord::Speedup,
+    ),
+    flag("no-data-loading", "Assume the next batch is always ready", |ask| &mut ask.no_data_loading),
+    flag("no-sync", "Assume no call waits for a device", |ask| &mut ask.no_sync),
+    flag("overlap-transfers", "Assume copies between host and device overlap with everything else", |ask| {
+        &mut ask.overlap_transfers
+    }),
+    flag("free-launches", "Assume host work between launches takes no time, as in a CUDA graph", |ask| {
+        &mut ask.free_launches
+    }),
+    flag(
+        "tensor-cores",
+        "Assume 32-bit matrix work runs in bf16 on tensor cores, as fast as well-tuned kernels do. Needs recorded shapes \
                and a device whose peak rates are known",
-        set: |ask, _| {
-            ask.tensor_cores = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "from",
-        value: Some("TIME"),
-        help: "Only from this time on, counted from the start of the trace: `12ms`, `1.5s` or a number of nanoseconds",
-        set: |ask, value| {
+        |ask| &mut ask.tensor_cores,
+    ),
+    value(
+        "from",
+        "TIME",
+        "Only from this time on, counted from the start of the trace: `12ms`, `1.5s` or a number of nanoseconds",
+        |ask, value| {
             ask.from = Some(time("from", value)?);
             Ok(())
         },
-    },
-    OptionSpec {
-        name: "to",
-        value: Some("TIME"),
-        help: "Only before this time, in the same notation",
-        set: |ask, value| {
-            ask.to = Some(time("to", value)?);
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "all",
-        value: None,
-        help: "All tables below the first screen: GPUs, operators, kernels, copies and memory",
-        set: |ask, _| {
-            ask.all = true;
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "callers",
-        value: Some("REGEX"),
-        help: "Who called the functions whose `file:line(name)` matches, and what that took",
-        set: |ask, value| {
-            ask.callers = Some(value.to_owned());
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "callees",
-        value: Some("REGEX"),
-        help: "What the functions whose `file:line(name)` matches called, and what that took",
-        set: |ask, value| {
-            ask.callees = Some(value.to_owned());
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "function",
-        value: Some("REGEX"),
-        help: "Only lines of functions whose name matches this regular expression",
-        set: |ask, value| {
-            ask.function = Some(value.to_owned());
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "value",
-        value: Some("NAME"),
-        help: "Which of the profile's values to show, where it has several (as pprof files do)",
-        set: |ask, value| {
-            ask.value = Some(value.to_owned());
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "program",
-        value: Some("NAME"),
-        help: "Only this compiled program, by its name or number",
-        set: |ask, value| {
-            ask.program = Some(value.to_owned());
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "around",
-        value: Some("NAME"),
-        help: "One instruction in its program: its operands, who uses its result, and what is fused into it",
-        set: |ask, value| {
-            ask.around = Some(value.to_owned());
-            Ok(())
-        },
-    },
-    OptionSpec {
-        name: "no-findings",
-        value: None,
-        help: "Tables only: no verdict and no findings, which take a third of the time on a large trace",
-        set: |ask, _| {
-            ask.no_findings = true;
-            Ok(())
-        },
-    },
+    ),
+    value("to", "TIME", "Only before this time, in the same notation", |ask, value| {
+        ask.to = Some(time("to", value)?);
+        Ok(())
+    }),
+    flag("all", "All tables below the first screen: GPUs, operators, kernels, copies and memory", |ask| {
+        &mut ask.all
+    }),
+    text(
+        "callers",
+        "REGEX",
+        "Who called the functions whose `file:line(name)` matches, and what that took",
+        |ask| &mut ask.callers,
+    ),
+    text(
+        "callees",
+        "REGEX",
+        "What the functions whose `file:line(name)` matches called, and what that took",
+        |ask| &mut ask.callees,
+    ),
+    text("function", "REGEX", "Only lines of functions whose name matches this regular expression", |ask| {
+        &mut ask.function
+    }),
+    text(
+        "value",
+        "NAME",
+        "Which of the profile's values to show, where it has several (as pprof files do)",
+        |ask| &mut ask.value,
+    ),
+    text("program", "NAME", "Only this compiled program, by its name or number", |ask| &mut ask.program),
+    text(
+        "around",
+        "NAME",
+        "One instruction in its program: its operands, who uses its result, and what is fused into it",
+        |ask| &mut ask.around,
+    ),
+    flag(
+        "no-findings",
+        "Tables only: no verdict and no findings, which take a third of the time on a large trace",
+        |ask| &mut ask.no_findings,
+    ),
 ];
