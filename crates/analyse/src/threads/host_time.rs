@@ -20,6 +20,7 @@ use crate::names::framework::{is_fetching_thread, is_input_thread};
 use crate::names::ranges::{is_backward_node, step_number};
 use crate::threads::activity::{Activities, Activity};
 use crate::threads::device_backpressure;
+use crate::threads::sampled::Sampled;
 
 pub use crate::threads::segment::Segment;
 
@@ -70,6 +71,7 @@ impl HostTime {
         host.workers = trace.meta().framework.as_ref().map(|_| Workers::in_trace(trace));
         (host.main, host.backward) = (main, Arc::new(backward));
         host.overlay_communication(trace);
+        host.fill_with_samples(trace);
         host.relay = Arc::new(host.relay());
         host
     }
@@ -125,6 +127,30 @@ impl HostTime {
                 } else {
                     all.push(segment);
                 }
+            }
+            moved.push(from..all.len());
+        }
+        (self.segments, self.ranges) = (Arc::new(all), Arc::new(moved));
+    }
+
+    /// Where nothing was recorded on a thread, what a sampler saw of it meanwhile.
+    fn fill_with_samples(&mut self, trace: &Trace) {
+        let sampled = Sampled::new(trace);
+        if sampled.is_empty() {
+            return;
+        }
+        let mut all = Vec::with_capacity(self.segments.len());
+        let mut moved = Vec::with_capacity(self.ranges.len());
+        for (lane, _) in trace.lanes().iter() {
+            let (from, own) = (all.len(), self.of_lane(lane));
+            match sampled.samples_of(lane).map(|samples| self.of_lane(samples)) {
+                Some(seen) if !own.is_empty() => {
+                    let seen: Vec<Segment> =
+                        seen.iter().filter(|s| s.activity != Activity::Unrecorded).copied().collect();
+                    let nothing = |own: &Segment| own.activity == Activity::Unrecorded;
+                    fill(&widened(own, &seen), &seen, nothing, &mut all);
+                }
+                _ => all.extend_from_slice(own),
             }
             moved.push(from..all.len());
         }
@@ -228,42 +254,15 @@ impl HostTime {
     fn relay(&self) -> Vec<Segment> {
         let Some(main) = self.main.filter(|_| !self.backward.is_empty()) else { return Vec::new() };
         let beside = self.first_of_backward();
+        let waits = |own: &Segment| match own.activity {
+            Activity::Python | Activity::Unrecorded => true,
+            Activity::Runtime | Activity::Synchronization => self.workers.is_some(),
+            _ => false,
+        };
         let mut relay = Vec::with_capacity(self.segments.len());
-        let mut next = 0;
-        for own in &self.with_its_workers(main, &beside) {
-            let waits =
-                matches!(own.activity, Activity::Runtime | Activity::Synchronization) && self.workers.is_some();
-            if !waits && !matches!(own.activity, Activity::Python | Activity::Unrecorded) {
-                relay.push(*own);
-                continue;
-            }
-            let mut at = own.start;
-            while at < own.end {
-                while beside.get(next).is_some_and(|s| s.end <= at) {
-                    next += 1;
-                }
-                let (found, until) = match beside.get(next) {
-                    Some(s) if s.start <= at => (s, s.end.min(own.end)),
-                    Some(s) => (own, s.start.min(own.end)),
-                    None => (own, own.end),
-                };
-                relay.push(Segment { start: at, end: until, ..*found });
-                at = until;
-            }
-        }
+        // A program that is done launching waits for what it launched.
+        fill(&widened(self.of_lane(main), &beside), &beside, waits, &mut relay);
         relay
-    }
-
-    /// The main thread's segments, and nothing recorded before and after them as long as others work: a program that is
-    /// done launching waits for what it launched.
-    fn with_its_workers(&self, main: LaneId, beside: &[Segment]) -> Vec<Segment> {
-        let own = self.of_lane(main);
-        let nothing = |start, end| Segment { start, end, slice: None, activity: Activity::Unrecorded };
-        let before = beside.first().zip(own.first()).filter(|(other, own)| other.start < own.start);
-        let after = beside.last().zip(own.last()).filter(|(other, own)| other.end > own.end);
-        let before = before.map(|(other, own)| nothing(other.start, own.start));
-        let after = after.map(|(other, own)| nothing(own.end, other.end));
-        before.into_iter().chain(own.iter().copied()).chain(after).collect()
     }
 
     /// What the first of the backward threads with anything recorded did, in order of time and without overlap.
@@ -311,6 +310,40 @@ impl HostTime {
             at = until;
         }
         first
+    }
+}
+
+/// A thread's segments, and nothing recorded before and after them as long as there is something beside them.
+fn widened(own: &[Segment], beside: &[Segment]) -> Vec<Segment> {
+    let nothing = |start, end| Segment { start, end, slice: None, activity: Activity::Unrecorded };
+    let before = beside.first().zip(own.first()).filter(|(other, own)| other.start < own.start);
+    let after = beside.last().zip(own.last()).filter(|(other, own)| other.end > own.end);
+    let before = before.map(|(other, own)| nothing(other.start, own.start));
+    let after = after.map(|(other, own)| nothing(own.end, other.end));
+    before.into_iter().chain(own.iter().copied()).chain(after).collect()
+}
+
+/// A thread's segments with those beside them, in order and without overlap, where its own give way.
+fn fill(own: &[Segment], beside: &[Segment], gives_way: impl Fn(&Segment) -> bool, into: &mut Vec<Segment>) {
+    let mut next = 0;
+    for own in own {
+        if !gives_way(own) {
+            into.push(*own);
+            continue;
+        }
+        let mut at = own.start;
+        while at < own.end {
+            while beside.get(next).is_some_and(|s| s.end <= at) {
+                next += 1;
+            }
+            let (found, until) = match beside.get(next) {
+                Some(s) if s.start <= at => (s, s.end.min(own.end)),
+                Some(s) => (own, s.start.min(own.end)),
+                None => (own, own.end),
+            };
+            into.push(Segment { start: at, end: until, ..*found });
+            at = until;
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{ASYNCIO_TASKS_OF, Domain, LOCK_OF, Lane, LaneId, Order, SAMPLES_OF, StrId, Tag, Trace};
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::share::share;
 
 /// The category of slices that say what a thread does with the lock.
@@ -27,79 +27,36 @@ pub const IDLE_SLICE: &str = "idle";
 const LANE_PREFIXES: [&str; 2] = [LOCK_OF, ASYNCIO_TASKS_OF];
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "seen_ns",
-        label: "Sampled",
-        text: "How long the thread was sampled: the sum of the four states. Each sample covers the time \
-               since the one before.",
-    },
-    Definition {
-        field: "holds_ns",
-        label: "Holds",
-        text: "Time in which the thread held the GIL: it ran Python code, or C code that keeps the GIL, and no \
-               other thread of its process could run Python.",
-    },
-    Definition {
-        field: "without_ns",
-        label: "Without",
-        text: "Time in which the thread was running, or ready to, without the GIL: C code that has released it, \
-               such as NumPy, PyTorch or compression.",
-    },
-    Definition {
-        field: "waits_ns",
-        label: "Waits",
-        text: "Time in which the thread slept until it could get the GIL: another thread held it.",
-    },
-    Definition {
-        field: "idle_ns",
-        label: "Idle",
-        text: "Time in which the thread slept for another reason: input and output, a lock of the program's, a queue, sleep.",
-    },
-    Definition { field: "holds_share", label: "Holds %", text: "Holds divided by sampled." },
-    Definition { field: "without_share", label: "Without %", text: "Without divided by sampled." },
-    Definition { field: "waits_share", label: "Waits %", text: "Waits divided by sampled." },
-    Definition { field: "idle_share", label: "Idle %", text: "Idle divided by sampled." },
-    Definition { field: "threads", label: "Threads", text: "Threads of the process that were sampled." },
-    Definition {
-        field: "span_ns",
-        label: "Time",
-        text: "From the first to the last sample of any thread of the process.",
-    },
-    Definition {
-        field: "held_ns",
-        label: "Lock held",
-        text: "Time in which a thread of the process held the GIL: the sum over its threads, since only one \
-               can hold it at a time.",
-    },
-    Definition { field: "held_share", label: "Lock held %", text: "Lock held divided by time." },
-    Definition {
-        field: "waiting_ns",
-        label: "Waited",
-        text: "Time in which threads of the process waited for the GIL, added up over threads.",
-    },
-    Definition {
-        field: "running_ns",
-        label: "Running",
-        text: "Time in which the event loop ran this task: its coroutine and all that it called, until it next \
-               awaited. Anything shorter than the time between two samples may be missed.",
-    },
-    Definition {
-        field: "share",
-        label: "Share",
-        text: "Running divided by the time in which the event loops of the process ran any task.",
-    },
-    Definition {
-        field: "first_ns",
-        label: "First",
-        text: "When it was first seen, counted from the trace's first event.",
-    },
-    Definition {
-        field: "last_ns",
-        label: "Last",
-        text: "When it was last seen, counted from the trace's first event.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "seen_ns", "Sampled" =>
+        "How long the thread was sampled: the sum of the four states. Each sample covers the time since the one before.";
+    "holds_ns", "Holds" =>
+        "Time in which the thread held the GIL: it ran Python code, or C code that keeps the GIL, and no other thread of \
+         its process could run Python.";
+    "without_ns", "Without" =>
+        "Time in which the thread was running, or ready to, without the GIL: C code that has released it, such as NumPy, \
+         PyTorch or compression.";
+    "waits_ns", "Waits" => "Time in which the thread slept until it could get the GIL: another thread held it.";
+    "idle_ns", "Idle" =>
+        "Time in which the thread slept for another reason: input and output, a lock of the program's, a queue, sleep.";
+    "holds_share", "Holds %" => "Holds divided by sampled.";
+    "without_share", "Without %" => "Without divided by sampled.";
+    "waits_share", "Waits %" => "Waits divided by sampled.";
+    "idle_share", "Idle %" => "Idle divided by sampled.";
+    "threads", "Threads" => "Threads of the process that were sampled.";
+    "span_ns", "Time" => "From the first to the last sample of any thread of the process.";
+    "held_ns", "Lock held" =>
+        "Time in which a thread of the process held the GIL: the sum over its threads, since only one can hold it at a \
+         time.";
+    "held_share", "Lock held %" => "Lock held divided by time.";
+    "waiting_ns", "Waited" => "Time in which threads of the process waited for the GIL, added up over threads.";
+    "running_ns", "Running" =>
+        "Time in which the event loop ran this task: its coroutine and all that it called, until it next awaited. Anything \
+         shorter than the time between two samples may be missed.";
+    "share", "Share" => "Running divided by the time in which the event loops of the process ran any task.";
+    "first_ns", "First" => "When it was first seen, counted from the trace's first event.";
+    "last_ns", "Last" => "When it was last seen, counted from the trace's first event.";
+};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadRow {

@@ -1,4 +1,4 @@
-//! Where the main thread is while it runs Python between operators: by the program's own functions.
+//! Where the main thread is while it runs Python between operators or loads data: by the program's own functions.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -18,7 +18,7 @@ const MAX_LOOKUPS: i64 = 64;
 /// Frames that are walked up to find the program's own.
 const MAX_DEPTH: usize = 512;
 
-/// The main thread's time in Python, and in which functions of the program.
+/// The main thread's time in an activity, and in which functions of the program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PythonPlaces {
     pub ns: i64,
@@ -37,6 +37,13 @@ pub struct PythonPlace {
     pub own_ns: i64,
 }
 
+impl PythonPlaces {
+    /// The first, if it has such a share of the time.
+    pub(crate) fn leading(&self, min_share: f64) -> Option<&PythonPlace> {
+        self.places.first().filter(|most| most.ns as f64 >= min_share * self.ns as f64)
+    }
+}
+
 impl PythonPlace {
     /// As a sentence names it: `step (train.py:12)`.
     pub fn describe(&self) -> String {
@@ -46,13 +53,14 @@ impl PythonPlace {
     }
 }
 
-/// Looks at the main thread's time in the windows: at the functions that were recorded, else at those that a sampler saw.
+/// Looks at the main thread's time in an activity, in the windows: at the functions that were recorded, else at those that a sampler saw.
 pub(crate) fn python_places(
     trace: &Trace,
     host: &HostTime,
     callers: &Callers,
     sampled: &Sampled,
     windows: &[(Ns, Ns)],
+    activity: Activity,
 ) -> PythonPlaces {
     let mut found = PythonPlaces::default();
     let Some(lane) = host.main() else { return found };
@@ -78,7 +86,7 @@ pub(crate) fn python_places(
     };
     let windows = Windows::new(windows, |_| true);
     for &(from, to) in windows.spans() {
-        for segment in host.within(lane, (from, to)).iter().filter(|s| s.activity == Activity::Python) {
+        for segment in host.within(lane, (from, to)).iter().filter(|s| s.activity == activity) {
             let (start, end) = (segment.start.max(from), segment.end.min(to));
             let ns = end.0.saturating_sub(start.0);
             if ns <= 0 {

@@ -33,10 +33,19 @@ impl Sampled {
         Sampled { lanes }
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lanes.is_empty()
+    }
+
+    /// The lane of a thread's samples.
+    pub(crate) fn samples_of(&self, lane: LaneId) -> Option<LaneId> {
+        let found = self.lanes.binary_search_by_key(&lane, |pair| pair.0).ok()?;
+        Some(self.lanes[found].1)
+    }
+
     /// The innermost function seen on a thread at a moment.
     pub(crate) fn at(&self, trace: &Trace, tree: &CallTree, lane: LaneId, at: Ns) -> Option<SliceId> {
-        let found = self.lanes.binary_search_by_key(&lane, |pair| pair.0).ok()?;
-        let seen = innermost(trace, tree, self.lanes[found].1, at)?;
+        let seen = innermost(trace, tree, self.samples_of(lane)?, at)?;
         std::iter::successors(Some(seen), |&id| tree.parent(id))
             .take(MAX_DEPTH)
             .find(|&id| trace.slices().kind(id) == Kind::PythonFunction)

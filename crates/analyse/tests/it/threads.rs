@@ -1,3 +1,4 @@
-//! Threads: the interpreter's lock and tasks.
+//! Threads: what they do, the interpreter's lock, and tasks.
 
 mod lock;
+mod sampled;

@@ -4,7 +4,7 @@ use stepscope_model::Ns;
 
 use super::xla;
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice, Threshold,
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice, thresholds,
 };
 use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, Measured};
@@ -13,11 +13,9 @@ use crate::threads::activity::Activity;
 pub(super) const RULE: Rule = Rule {
     name: "data_loading",
     about: "The device waits for the next batch: the loader is slower than a step.",
-    thresholds: &[Threshold {
-        name: "data_loading.min_share",
-        default: 0.05,
-        text: "share of the steps spent in data loading with idle devices",
-    }],
+    thresholds: thresholds! {
+        "data_loading.min_share" = 0.05, "share of the steps spent in data loading with idle devices";
+    },
     trials: &["loader-workers", "pinned-loader"],
     other_frameworks: OtherFrameworks::Same,
     check,
@@ -107,6 +105,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             "The recorded range in which batches are fetched.",
         ));
     }
+    // With workers the main thread does not prepare batches.
+    let place = (loading.workers != Some(true)).then(|| context.loading_place()).flatten();
+    if let Some(place) = &place {
+        finding.evidence.push(Evidence::new(
+            "most of it in",
+            Metric::Text(place.clone()),
+            "The function of the program in which most of the main thread's loading goes by; where a sampler looked, its estimate.",
+        ));
+    }
     let transforms = loading.operators.iter().map(|o| o.1).fold(0, i64::saturating_add);
     if transforms > loading.loading_ns / 10 && context.trace().meta().framework.is_none() {
         let names: Vec<&str> = loading.operators.iter().take(3).map(|o| o.0.as_str()).collect();
@@ -160,6 +167,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Some(_) if loading.workers.is_some() => {}
         Some(framework) => xla::input(context, &framework.name, &mut finding),
         None => {}
+    }
+    if let Some(place) = place {
+        finding.fix = format!("Start with {place}, where most of it goes by. {}", finding.fix);
     }
     finding.verify =
         "Record again: data loading in `stepscope account` should be near zero. If it only shrinks, add workers or make \
