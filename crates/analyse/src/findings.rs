@@ -24,6 +24,7 @@ pub use definitions::DEFINITIONS;
 pub(crate) use edit::Edit;
 pub use recorder::{Recorder, how_to_mark_steps, program};
 pub use rules::RULES;
+pub(crate) use thresholds::thresholds;
 pub use thresholds::{Threshold, Thresholds};
 
 use crate::run::Run;

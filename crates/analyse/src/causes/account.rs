@@ -17,7 +17,7 @@ use crate::causes::host_sums::HostSums;
 use crate::causes::idle::{Idle, add_host, idle};
 use crate::devices::streams::{Stream, streams};
 use crate::names::comm::{Comm, CommRule};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::intervals::{Collector, Intervals, Measured};
 use crate::scope::windows::{Windows, signed};
 use crate::steps::Steps;
@@ -25,73 +25,37 @@ use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
 /// What the time of a busy device means.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "kernel_ns",
-        label: "Kernels",
-        text: "Time in the step during which a kernel other than communication ran on the device.",
-    },
-    Definition {
-        field: "communication_ns",
-        label: "Communication",
-        text: "Time in the step during which a communication kernel ran on the device and nothing computed.",
-    },
-    Definition {
-        field: "copy_ns",
-        label: "Copies",
-        text: "Time in the step during which a copy ran on the device and no kernel did.",
-    },
-    Definition {
-        field: "fill_ns",
-        label: "Memsets",
-        text: "Time in the step during which only a memset ran on the device.",
-    },
-    Definition {
-        field: "device_unrecorded_ns",
-        label: "Unknown",
-        text: "Nothing recorded ran on the device, yet for at least 0.2 ms the host stood in a call that waits \
-               for it, or its next work had been launched and did not start. The device was probably busy with \
-               work that the trace does not show, such as work launched before recording began. Counted neither \
-               as busy nor as idle.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "kernel_ns", "Kernels" => "Time in the step during which a kernel other than communication ran on the device.";
+    "communication_ns", "Communication" =>
+        "Time in the step during which a communication kernel ran on the device and nothing computed.";
+    "copy_ns", "Copies" => "Time in the step during which a copy ran on the device and no kernel did.";
+    "fill_ns", "Memsets" => "Time in the step during which only a memset ran on the device.";
+    "device_unrecorded_ns", "Unknown" =>
+        "Nothing recorded ran on the device, yet for at least 0.2 ms the host stood in a call that waits for it, or its \
+         next work had been launched and did not start. The device was probably busy with work that the trace does not \
+         show, such as work launched before recording began. Counted neither as busy nor as idle.";
+};
 
 /// What the causes of idle time mean.
-pub const IDLE_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "host_…_ns",
-        label: "Idle: host",
-        text: "The device was idle and its next work was not launched yet. The time goes to what the host was \
-               doing at that moment on the thread that launched it: data loading, an operator, Python between \
-               operators, a launch call, and so on. The main thread and the thread of the backward pass hand \
-               over to each other. Idle time after the last work of a step goes to what the host did before \
-               the next launch.",
-    },
-    Definition {
-        field: "launch_latency_ns",
-        label: "Idle: launch latency",
-        text: "The device was idle and its next work had been launched, by a call that began after the device \
-               ran dry or shortly before, but had not reached the device.",
-    },
-    Definition {
-        field: "queued_gap_ns",
-        label: "Idle: between queued kernels",
-        text: "The device was idle and its next work had long been queued on the stream whose work had just \
-               ended, at most 30 µs ago: what a device needs from one kernel to the next. HTA calls it kernel \
-               wait.",
-    },
-    Definition {
-        field: "dependency_ns",
-        label: "Idle: waiting for another stream",
-        text: "The device was idle and its next work had been launched long before, but its stream was \
-               blocked: it waited for work of another stream or for an event.",
-    },
-    Definition {
-        field: "unlinked_ns",
-        label: "Idle: launch not recorded",
-        text: "The device was idle and the file does not say which call launched its next work.",
-    },
-];
+pub const IDLE_DEFINITIONS: &[Definition] = definitions! {
+    "host_…_ns", "Idle: host" =>
+        "The device was idle and its next work was not launched yet. The time goes to what the host was doing at that \
+         moment on the thread that launched it: data loading, an operator, Python between operators, a launch call, and so \
+         on. The main thread and the thread of the backward pass hand over to each other. Idle time after the last work of \
+         a step goes to what the host did before the next launch.";
+    "launch_latency_ns", "Idle: launch latency" =>
+        "The device was idle and its next work had been launched, by a call that began after the device ran dry or shortly \
+         before, but had not reached the device.";
+    "queued_gap_ns", "Idle: between queued kernels" =>
+        "The device was idle and its next work had long been queued on the stream whose work had just ended, at most 30 µs \
+         ago: what a device needs from one kernel to the next. HTA calls it kernel wait.";
+    "dependency_ns", "Idle: waiting for another stream" =>
+        "The device was idle and its next work had been launched long before, but its stream was blocked: it waited for \
+         work of another stream or for an event.";
+    "unlinked_ns", "Idle: launch not recorded" =>
+        "The device was idle and the file does not say which call launched its next work.";
+};
 
 /// What the time of a cause means. What the host did has one definition for all of its activities.
 pub fn definition(cause: Cause) -> Option<&'static Definition> {

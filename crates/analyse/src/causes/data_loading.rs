@@ -7,42 +7,27 @@ use stepscope_model::{Ns, Order, Trace};
 use crate::devices::streams::{Stream, streams};
 use crate::names::by_name::ByName;
 use crate::names::ranges::looks_like_data_loading;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::intervals::{Collector, Intervals};
 use crate::steps::Steps;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    crate::steps::STEP,
-    crate::steps::WALL,
-    Definition {
-        field: "loading_ns",
-        label: "Loading",
-        text: "Time the main thread spent in the data loader's next batch (DataLoader, DataPipe, Lightning), \
-               or in a user's range whose name suggests that it loads data, which is a heuristic.",
-    },
-    Definition {
-        field: "exposed_ns",
-        label: "Exposed",
-        text: "The part of loading during which no device did any work. The rest is hidden behind work \
-               launched before.",
-    },
-    Definition {
-        field: "self_ns",
-        label: "Self",
-        text: "Time during which this was the innermost slice on the main thread while it loaded data, in the \
-               whole trace.",
-    },
-    Definition {
-        field: "workers",
-        label: "Workers",
-        text: "Whether batches come from worker processes, by the loader's name in the trace: \
-               _MultiProcessingDataLoaderIter against _SingleProcessDataLoaderIter. None if neither name is \
-               there.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    crate::steps::STEP;
+    crate::steps::WALL;
+    "loading_ns", "Loading" =>
+        "Time the main thread spent in the data loader's next batch (DataLoader, DataPipe, Lightning), or in a user's \
+         range whose name suggests that it loads data, which is a heuristic.";
+    "exposed_ns", "Exposed" =>
+        "The part of loading during which no device did any work. The rest is hidden behind work launched before.";
+    "self_ns", "Self" =>
+        "Time during which this was the innermost slice on the main thread while it loaded data, in the whole trace.";
+    "workers", "Workers" =>
+        "Whether batches come from worker processes, by the loader's name in the trace: _MultiProcessingDataLoaderIter \
+         against _SingleProcessDataLoaderIter. None if neither name is there.";
+};
 
 /// One step's data loading.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -12,7 +12,7 @@ use stepscope_model::{Ns, Order, SliceId, Trace};
 use crate::causes::cause::Cause;
 use crate::causes::idle::{GapKind, GapPart, Idle, idle};
 use crate::devices::streams::{MAX_QUEUED_GAP, Stream, streams};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::windows::signed;
 use crate::steps::Steps;
 use crate::threads::callers::Callers;
@@ -21,97 +21,43 @@ use culprits::culprits;
 use longest::{Longest, longest_gaps};
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "idle_ns",
-        label: "Idle",
-        text: "Time inside the steps during which the device ran no kernel, copy or memset on any stream. In a \
-               total, summed over devices.",
-    },
-    Definition {
-        field: "gaps",
-        label: "Gaps",
-        text: "How many stretches of idle time: each lasts from the moment the device runs dry, or the step \
-               begins, to the moment it works again, or the step ends.",
-    },
-    Definition { field: "max_ns", label: "Longest", text: "The longest of these gaps." },
-    Definition {
-        field: "share_of_steps",
-        label: "Of the steps",
-        text: "Idle time / the summed wall time of the steps, as a fraction.",
-    },
-    Definition {
-        field: "kind",
-        label: "Kind",
-        text: "host_late: the next work was launched after the device had run dry; launch_latency: it was on \
-               its way; queued_gap: it was queued right behind what had just ended (at most 30 µs); \
-               dependency: it waited for another stream or an event; end_of_step: it belongs to a later step; \
-               unlinked: its launching call was not recorded. A gap is named after its longer part.",
-    },
-    Definition {
-        field: "cause",
-        label: "Cause",
-        text: "The largest of the causes among which the gap's time is divided, as in `stepscope account`.",
-    },
-    Definition {
-        field: "culprit",
-        label: "Culprit",
-        text: "What the host was in for the longest part of the gap: the outermost operator, or else the \
-               nearest named range or Python call. It is what ran instead of launching work, not always what \
-               is wrong.",
-    },
-    Definition {
-        field: "pieces",
-        label: "Pieces",
-        text: "How many pieces of gaps: a gap is cut wherever its cause, or the innermost slice of the host, changes.",
-    },
-    Definition {
-        field: "share",
-        label: "Of idle",
-        text: "Idle time of the row / all idle time in the steps, as a fraction.",
-    },
-    Definition {
-        field: "start_ns",
-        label: "Start",
-        text: "When the gap begins, counted from the trace's first event.",
-    },
-    Definition {
-        field: "wall_ns",
-        label: "Wall",
-        text: "The summed wall time of the steps, counted once per device.",
-    },
-    crate::steps::STEP,
-    Definition {
-        field: "slices",
-        label: "Work",
-        text: "Kernels, copies and memsets on the stream, in the whole trace.",
-    },
-    Definition {
-        field: "busy_ns",
-        label: "Busy",
-        text: "Time during which the stream ran a kernel, copy or memset, in the whole trace. Overlaps count \
-               once.",
-    },
-    Definition {
-        field: "host_wait_ns",
-        label: "Host wait",
-        text: "Gaps between the work of one stream, whatever other streams did meanwhile, in the whole trace: \
-               those whose next work was launched after the work before it had ended. HTA's class of this \
-               name.",
-    },
-    Definition {
-        field: "kernel_wait_ns",
-        label: "Kernel wait",
-        text: "Gaps of the stream under 30 µs whose next work was launched before the work before it ended. \
-               HTA's class of this name.",
-    },
-    Definition {
-        field: "other_ns",
-        label: "Other",
-        text: "All other gaps of the stream: longer ones whose next work was already launched, and those whose \
-               launch was not recorded. HTA's class of this name.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "idle_ns", "Idle" =>
+        "Time inside the steps during which the device ran no kernel, copy or memset on any stream. In a total, summed \
+         over devices.";
+    "gaps", "Gaps" =>
+        "How many stretches of idle time: each lasts from the moment the device runs dry, or the step begins, to the \
+         moment it works again, or the step ends.";
+    "max_ns", "Longest" => "The longest of these gaps.";
+    "share_of_steps", "Of the steps" => "Idle time / the summed wall time of the steps, as a fraction.";
+    "kind", "Kind" =>
+        "host_late: the next work was launched after the device had run dry; launch_latency: it was on its way; \
+         queued_gap: it was queued right behind what had just ended (at most 30 µs); dependency: it waited for another \
+         stream or an event; end_of_step: it belongs to a later step; unlinked: its launching call was not recorded. A gap \
+         is named after its longer part.";
+    "cause", "Cause" => "The largest of the causes among which the gap's time is divided, as in `stepscope account`.";
+    "culprit", "Culprit" =>
+        "What the host was in for the longest part of the gap: the outermost operator, or else the nearest named range or \
+         Python call. It is what ran instead of launching work, not always what is wrong.";
+    "pieces", "Pieces" =>
+        "How many pieces of gaps: a gap is cut wherever its cause, or the innermost slice of the host, changes.";
+    "share", "Of idle" => "Idle time of the row / all idle time in the steps, as a fraction.";
+    "start_ns", "Start" => "When the gap begins, counted from the trace's first event.";
+    "wall_ns", "Wall" => "The summed wall time of the steps, counted once per device.";
+    crate::steps::STEP;
+    "slices", "Work" => "Kernels, copies and memsets on the stream, in the whole trace.";
+    "busy_ns", "Busy" =>
+        "Time during which the stream ran a kernel, copy or memset, in the whole trace. Overlaps count once.";
+    "host_wait_ns", "Host wait" =>
+        "Gaps between the work of one stream, whatever other streams did meanwhile, in the whole trace: those whose next \
+         work was launched after the work before it had ended. HTA's class of this name.";
+    "kernel_wait_ns", "Kernel wait" =>
+        "Gaps of the stream under 30 µs whose next work was launched before the work before it ended. HTA's class of this \
+         name.";
+    "other_ns", "Other" =>
+        "All other gaps of the stream: longer ones whose next work was already launched, and those whose launch was not \
+         recorded. HTA's class of this name.";
+};
 
 /// Idle time of one kind on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

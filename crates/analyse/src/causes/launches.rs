@@ -9,114 +9,56 @@ use stepscope_model::{Kind, Ns, SliceId, Tag, Trace};
 use crate::causes::cause::Cause;
 use crate::causes::idle::Idle;
 use crate::devices::streams::{Stream, launch_latency, streams};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::quantile::quantile;
 use crate::steps::Steps;
 
 /// What the numbers of a device's launches mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "launches",
-        label: "Launches",
-        text: "Kernels, copies and memsets whose launching call was recorded. This number and all below except \
-               launch-bound count the whole trace.",
-    },
-    Definition {
-        field: "delay_p50_ns",
-        label: "Delay, median",
-        text: "The median time from the start of the launching call to the start of the work. Long delays are \
-               no problem: they mean that the queue is full and the device has enough to do.",
-    },
-    Definition {
-        field: "delay_p95_ns",
-        label: "Delay, 95th percentile",
-        text: "The time from the start of the launching call to the start of the work that 95% of the launches \
-               do not exceed.",
-    },
-    Definition {
-        field: "delay_max_ns",
-        label: "Delay, longest",
-        text: "The longest time from the start of a launching call to the start of its work.",
-    },
-    Definition {
-        field: "latency_ns",
-        label: "Latency",
-        text: "The lower quartile of the delay of work whose stream was empty when it was launched: what a \
-               launch takes to arrive if nothing holds it up.",
-    },
-    Definition {
-        field: "call_p50_ns",
-        label: "Launching call, median",
-        text: "The median duration of the launching calls on the host. A call that launches several pieces of \
-               work, such as a CUDA graph, counts once.",
-    },
-    Definition {
-        field: "calls_ns",
-        label: "Launching calls in total",
-        text: "The summed duration of the launching calls on the host. A call that launches several pieces of \
-               work, such as a CUDA graph, counts once.",
-    },
-    Definition {
-        field: "kernels",
-        label: "Kernels",
-        text: "How many kernels ran on the device, whether or not their launch was recorded.",
-    },
-    Definition {
-        field: "kernel_p50_ns",
-        label: "Kernel, median",
-        text: "The median duration of these kernels on the device.",
-    },
-    Definition {
-        field: "short_kernels",
-        label: "Short kernels",
-        text: "Kernels that ran for less time than their launching call took on the host; the call of a CUDA graph \
-               is shared among its kernels. Many of them in a row cannot keep a device busy, however fast it is.",
-    },
-    Definition {
-        field: "short_kernels_ns",
-        label: "Short kernels in total",
-        text: "The summed duration of the short kernels on the device.",
-    },
-    Definition {
-        field: "queue_mean",
-        label: "Queue",
-        text: "Work launched but not started, on all streams of the device, averaged over time from the first \
-               launch to the last start. Near zero, the device waits for the host.",
-    },
-    Definition {
-        field: "queue_max",
-        label: "Longest queue",
-        text: "The most work that was launched but not started at any moment, on all streams of the device.",
-    },
-    Definition {
-        field: "dry_share",
-        label: "Dry",
-        text: "The share of launches that found their stream empty: all earlier work on it had ended when the \
-               launching call began.",
-    },
-    Definition {
-        field: "launch_bound_share",
-        label: "Launch-bound",
-        text: "The share of the steps' time in which the device was idle because the host was in operators, \
-               Python, launch calls or other runtime calls, or the launch was on its way. CUDA graphs, \
-               compilation or larger batches remove it.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "launches", "Launches" =>
+        "Kernels, copies and memsets whose launching call was recorded. This number and all below except launch-bound \
+         count the whole trace.";
+    "delay_p50_ns", "Delay, median" =>
+        "The median time from the start of the launching call to the start of the work. Long delays are no problem: they \
+         mean that the queue is full and the device has enough to do.";
+    "delay_p95_ns", "Delay, 95th percentile" =>
+        "The time from the start of the launching call to the start of the work that 95% of the launches do not exceed.";
+    "delay_max_ns", "Delay, longest" => "The longest time from the start of a launching call to the start of its work.";
+    "latency_ns", "Latency" =>
+        "The lower quartile of the delay of work whose stream was empty when it was launched: what a launch takes to \
+         arrive if nothing holds it up.";
+    "call_p50_ns", "Launching call, median" =>
+        "The median duration of the launching calls on the host. A call that launches several pieces of work, such as a \
+         CUDA graph, counts once.";
+    "calls_ns", "Launching calls in total" =>
+        "The summed duration of the launching calls on the host. A call that launches several pieces of work, such as a \
+         CUDA graph, counts once.";
+    "kernels", "Kernels" => "How many kernels ran on the device, whether or not their launch was recorded.";
+    "kernel_p50_ns", "Kernel, median" => "The median duration of these kernels on the device.";
+    "short_kernels", "Short kernels" =>
+        "Kernels that ran for less time than their launching call took on the host; the call of a CUDA graph is shared \
+         among its kernels. Many of them in a row cannot keep a device busy, however fast it is.";
+    "short_kernels_ns", "Short kernels in total" => "The summed duration of the short kernels on the device.";
+    "queue_mean", "Queue" =>
+        "Work launched but not started, on all streams of the device, averaged over time from the first launch to the last \
+         start. Near zero, the device waits for the host.";
+    "queue_max", "Longest queue" =>
+        "The most work that was launched but not started at any moment, on all streams of the device.";
+    "dry_share", "Dry" =>
+        "The share of launches that found their stream empty: all earlier work on it had ended when the launching call \
+         began.";
+    "launch_bound_share", "Launch-bound" =>
+        "The share of the steps' time in which the device was idle because the host was in operators, Python, launch calls \
+         or other runtime calls, or the launch was on its way. CUDA graphs, compilation or larger batches remove it.";
+};
 
 /// What the numbers of a queue over time mean.
-pub const QUEUE_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "at_ns",
-        label: "At",
-        text: "When the queue changed, counted from the trace's first event.",
-    },
-    Definition {
-        field: "queued",
-        label: "Queued",
-        text: "Kernels, copies and memsets launched but not started on the device, from this moment to the \
-               next one listed. Work without a recorded launch is not counted.",
-    },
-];
+pub const QUEUE_DEFINITIONS: &[Definition] = definitions! {
+    "at_ns", "At" => "When the queue changed, counted from the trace's first event.";
+    "queued", "Queued" =>
+        "Kernels, copies and memsets launched but not started on the device, from this moment to the next one listed. Work \
+         without a recorded launch is not counted.";
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LaunchRow {

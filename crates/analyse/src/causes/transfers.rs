@@ -10,62 +10,28 @@ use crate::devices::copies::bytes_of;
 use crate::devices::streams::{Stream, streams};
 use crate::names::by_name::ByName;
 use crate::names::copies::{Direction, HostMemory, copy_name};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::intervals::{Collector, Intervals};
 use crate::scope::selection::Selection;
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "direction",
-        label: "Direction",
-        text: "host_to_device, device_to_host, device_to_device, peer or other, from the name of the copy.",
-    },
-    Definition {
-        field: "memory",
-        label: "Memory",
-        text: "Pageable or pinned host memory, from the name of the copy. Copies of pageable memory go through \
-               a staging buffer, are slower and keep the host waiting.",
-    },
-    Definition {
-        field: "calls",
-        label: "Copies",
-        text: "How many copies ran on the device in this direction, from or to this kind of memory.",
-    },
-    Definition {
-        field: "bytes",
-        label: "Bytes",
-        text: "Bytes moved by the copies that record how many they moved: the copy itself, or else the call \
-               that asked for it.",
-    },
-    Definition {
-        field: "total_ns",
-        label: "Total",
-        text: "Summed duration of the copies on the device. Copies that overlap each count in full.",
-    },
-    Definition {
-        field: "exposed_ns",
-        label: "Exposed",
-        text: "Time during which at least one of the copies ran and no kernel ran on the same device. The rest \
-               is hidden.",
-    },
-    Definition {
-        field: "host_ns",
-        label: "Host",
-        text: "Summed duration of the calls on the host that asked for the copies.",
-    },
-    Definition {
-        field: "bytes_per_second",
-        label: "Rate",
-        text: "Bytes divided by the summed duration of the copies that record how many they moved.",
-    },
-    Definition {
-        field: "large_bytes_per_second",
-        label: "Large rate",
-        text: "The same over copies of at least 1 MiB: small ones are bound by latency and say nothing about \
-               the bus.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "direction", "Direction" =>
+        "host_to_device, device_to_host, device_to_device, peer or other, from the name of the copy.";
+    "memory", "Memory" =>
+        "Pageable or pinned host memory, from the name of the copy. Copies of pageable memory go through a staging buffer, \
+         are slower and keep the host waiting.";
+    "calls", "Copies" => "How many copies ran on the device in this direction, from or to this kind of memory.";
+    "bytes", "Bytes" =>
+        "Bytes moved by the copies that record how many they moved: the copy itself, or else the call that asked for it.";
+    "total_ns", "Total" => "Summed duration of the copies on the device. Copies that overlap each count in full.";
+    "exposed_ns", "Exposed" =>
+        "Time during which at least one of the copies ran and no kernel ran on the same device. The rest is hidden.";
+    "host_ns", "Host" => "Summed duration of the calls on the host that asked for the copies.";
+    "bytes_per_second", "Rate" => "Bytes divided by the summed duration of the copies that record how many they moved.";
+    "large_bytes_per_second", "Large rate" =>
+        "The same over copies of at least 1 MiB: small ones are bound by latency and say nothing about the bus.";
+};
 
 /// All copies of one direction and memory on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -2,7 +2,7 @@
 
 use crate::causes::account::{Account, AccountRow};
 use crate::causes::cause::{ByCause, Cause};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::threads::activity::Activity;
 
 use schemars::JsonSchema;
@@ -20,12 +20,11 @@ const MOVING_SHARE: f64 = 0.20;
 const MIN_UNKNOWN_SHARE: f64 = 0.05;
 
 /// What the number in a verdict means.
-pub const DEFINITIONS: &[Definition] = &[Definition {
-    field: "unknown_share",
-    label: "Unknown",
-    text: "The share of the time for which it is unknown what the device did: nothing recorded ran there, and the host \
-               waited for it.",
-}];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "unknown_share", "Unknown" =>
+        "The share of the time for which it is unknown what the device did: nothing recorded ran there, and the host \
+         waited for it.";
+};
 
 /// How well a device is used.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -20,59 +20,34 @@ use crate::devices::sync_events::SyncEvents;
 use crate::names::by_name::ByName;
 use crate::names::calls::{is_allocation, is_synchronization};
 use crate::names::framework::{FrameworkCall, framework_call, jax_function};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::steps::Steps;
 use crate::threads::callers::Callers;
 
 /// What the numbers of a wait mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "wait_ns",
-        label: "Waited",
-        text: "The part of the call during which the device work it waited for was not done yet: from the \
-               start of the call to the end of that work. Zero if the device had already caught up.",
-    },
-    Definition { field: "max_wait_ns", label: "Longest wait", text: "The longest wait of a single call." },
-    Definition {
-        field: "longest_start_ns",
-        label: "Longest at",
-        text: "When the call with the longest wait starts, counted from the trace's first event.",
-    },
-    Definition {
-        field: "total_ns",
-        label: "Total",
-        text: "Time on the host from the start to the end of the waiting calls.",
-    },
-    Definition {
-        field: "calls",
-        label: "Calls",
-        text: "How many calls waited, or would have if the device had not caught up. Only calls that start in \
-               a step count; a driver call inside a runtime call is the same wait.",
-    },
-    Definition {
-        field: "calls_per_step",
-        label: "Calls per step",
-        text: "Calls divided by the number of steps, partial ones included.",
-    },
-    Definition {
-        field: "kind",
-        label: "Kind",
-        text: "stream, device, event: what the call's name says it waits for; blocking_copy: a copy that \
-               returned only when the data had arrived (pageable memory, or data brought back); free: \
-               returning memory that waits for the device; full_queue: a launch that took over 50 µs while \
-               about 1,000 pieces of work stood before it on its stream. That one is harmless: the host is far \
-               ahead of the device; result: a function of JAX or TensorFlow that returns when the device has made \
-               a value.",
-    },
-    Definition {
-        field: "op",
-        label: "Operator",
-        text: "The outermost operator around the call, which is what the program asked for (aten::item), or \
-               the nearest named range if there is none.",
-    },
-    Definition { field: "steps", label: "Steps", text: "How many steps were examined, partial ones included." },
-    crate::steps::WALL,
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "wait_ns", "Waited" =>
+        "The part of the call during which the device work it waited for was not done yet: from the start of the call to \
+         the end of that work. Zero if the device had already caught up.";
+    "max_wait_ns", "Longest wait" => "The longest wait of a single call.";
+    "longest_start_ns", "Longest at" => "When the call with the longest wait starts, counted from the trace's first event.";
+    "total_ns", "Total" => "Time on the host from the start to the end of the waiting calls.";
+    "calls", "Calls" =>
+        "How many calls waited, or would have if the device had not caught up. Only calls that start in a step count; a \
+         driver call inside a runtime call is the same wait.";
+    "calls_per_step", "Calls per step" => "Calls divided by the number of steps, partial ones included.";
+    "kind", "Kind" =>
+        "stream, device, event: what the call's name says it waits for; blocking_copy: a copy that returned only when the \
+         data had arrived (pageable memory, or data brought back); free: returning memory that waits for the device; \
+         full_queue: a launch that took over 50 µs while about 1,000 pieces of work stood before it on its stream. That \
+         one is harmless: the host is far ahead of the device; result: a function of JAX or TensorFlow that returns when \
+         the device has made a value.";
+    "op", "Operator" =>
+        "The outermost operator around the call, which is what the program asked for (aten::item), or the nearest named \
+         range if there is none.";
+    "steps", "Steps" => "How many steps were examined, partial ones included.";
+    crate::steps::WALL;
+};
 
 /// What a call waits for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Attr, Kind, Order, SliceId, StrId, Trace};
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::selection::Selection;
 
 /// What a row is about.
@@ -69,30 +69,19 @@ pub const MIN: Definition =
 pub const MAX: Definition = Definition { field: "max_ns", label: "Max", text: "Duration of the longest call." };
 
 /// What the numbers here mean.
-pub const DEFINITIONS: &[Definition] = &[
-    CALLS,
-    TOTAL,
-    MEAN,
-    MIN,
-    MAX,
-    Definition {
-        field: "bytes",
-        label: "Bytes",
-        text: "Bytes of the calls that record how many they moved: the copy itself, or else the call that \
-               asked for it.",
-    },
-    Definition {
-        field: "calls_with_bytes",
-        label: "Calls with bytes",
-        text: "How many of the calls record how many bytes they moved.",
-    },
-    Definition {
-        field: "bytes_per_second",
-        label: "Rate",
-        text: "Bytes divided by the summed duration of the calls that record how many they moved. Copies that \
-               run side by side share the link, so rows do not add up.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    CALLS;
+    TOTAL;
+    MEAN;
+    MIN;
+    MAX;
+    "bytes", "Bytes" =>
+        "Bytes of the calls that record how many they moved: the copy itself, or else the call that asked for it.";
+    "calls_with_bytes", "Calls with bytes" => "How many of the calls record how many bytes they moved.";
+    "bytes_per_second", "Rate" =>
+        "Bytes divided by the summed duration of the calls that record how many they moved. Copies that run side by side \
+         share the link, so rows do not add up.";
+};
 
 #[derive(Default)]
 struct CopyTotals {

@@ -12,136 +12,61 @@ use crate::devices::clocks::{Clock, clocks};
 use crate::devices::kernel_estimates::Estimates;
 use crate::devices::kernel_kinds::KernelKinds;
 use crate::names::tensor_core::TensorCores;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::extent::extent;
 use crate::scope::intervals::Collector;
 use crate::scope::share::{known_share, share};
 use crate::steps::Steps;
 
 /// What the numbers of a device mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "window_ns",
-        label: "Window",
-        text: "From the start of the first step to the end of the last. All times and shares of a device and \
-               its streams count only what lies inside it; slices that reach out are clipped.",
-    },
-    Definition {
-        field: "busy_ns",
-        label: "Busy",
-        text: "Time in the window during which at least one kernel, copy or memset ran; overlaps count once.",
-    },
-    Definition {
-        field: "kernel_busy_ns",
-        label: "Kernel busy",
-        text: "Time in the window during which at least one kernel ran, communication included; overlaps count \
-               once.",
-    },
-    Definition {
-        field: "utilization",
-        label: "Utilization",
-        text: "Kernel busy / window, as a fraction. It says that something ran, not how well.",
-    },
-    Definition {
-        field: "sm_efficiency",
-        label: "SM efficiency",
-        text: "The sum of \"blocks per SM\" over the kernels running at a moment, at most 1, averaged over the \
-               window, moments without kernels included. An upper bound on the share of multiprocessors at \
-               work.",
-    },
-    Definition {
-        field: "sm_known_ns",
-        label: "Blocks per SM known",
-        text: "The part of kernel time in kernels that record their blocks per SM: what the SM efficiency is \
-               based on.",
-    },
-    Definition {
-        field: "occupancy",
-        label: "Occupancy",
-        text: "Warps that a launch keeps resident / the most that the multiprocessors hold, averaged over kernels, \
-               weighted by their time in the window, as a fraction; not measured. The profiler's \"est. achieved \
-               occupancy %\"; where it writes 0 because a block has over 48 KiB of shared memory, the same estimate \
-               from threads, registers, shared memory, grid and the device's limits. Kernels for which neither is \
-               known are left out.",
-    },
-    Definition {
-        field: "occupancy_known_ns",
-        label: "Occupancy known",
-        text: "The part of kernel time in kernels whose occupancy is recorded or can be estimated: what the \
-               achieved occupancy is based on.",
-    },
-    Definition {
-        field: "memory_bandwidth_share",
-        label: "Memory bandwidth",
-        text: "Measured: the recorded counter of the device's memory bandwidth in use (NVML's GPM), averaged over the \
-               window, as a fraction of the most it can be. Unknown without such a counter; what operators must have \
-               moved is in `roofline`.",
-    },
-    Definition {
-        field: "sm_clock_min_mhz",
-        label: "Lowest clock",
-        text: "The lowest clock of the multiprocessors in the window, in MHz, of the samples that a monitor recorded beside \
-               the trace; none without any.",
-    },
-    Definition {
-        field: "sm_clock_mean_mhz",
-        label: "Mean clock",
-        text: "The mean of those samples, in MHz. Kernels take longer in proportion when a device lowers its clock.",
-    },
-    Definition {
-        field: "kernel_ns",
-        label: "Kernel time",
-        text: "The sum of kernel durations in the window; overlapping kernels each count in full.",
-    },
-    Definition {
-        field: "kernels",
-        label: "Kernels",
-        text: "How many kernels the stream ran in the whole trace, also outside the window.",
-    },
-    Definition {
-        field: "memcpy",
-        label: "Copies",
-        text: "How many copies the stream ran in the whole trace, also outside the window.",
-    },
-    Definition {
-        field: "memset",
-        label: "Memsets",
-        text: "How many memsets the stream ran in the whole trace, also outside the window.",
-    },
-    Definition {
-        field: "tensor_core_ns",
-        label: "Tensor core time",
-        text: "The part of kernel time in kernels whose names say that they use tensor cores.",
-    },
-    Definition {
-        field: "tensor_core_share",
-        label: "Tensor core share",
-        text: "Tensor core time / kernel time, as a fraction: the least it can be, since the names of some kernels \
-               do not say.",
-    },
-    Definition {
-        field: "tensor_core_unknown_ns",
-        label: "Tensor cores unknown",
-        text: "The part of kernel time in kernels whose names say neither that they use tensor cores nor that they \
-               do not: Triton's products, and kernels written by hand.",
-    },
-    Definition {
-        field: "tensor_core_unknown_share",
-        label: "Tensor cores unknown",
-        text: "Time in kernels whose names do not say whether they use tensor cores / kernel time, as a fraction.",
-    },
-    Definition {
-        field: "eligible_ns",
-        label: "Eligible time",
-        text: "The part of kernel time launched by an operator that could use tensor cores at a lower \
-               precision (matrix products, convolutions, …) or from inside one.",
-    },
-    Definition {
-        field: "eligible_share",
-        label: "TC eligible",
-        text: "Eligible time / kernel time, as a fraction.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "window_ns", "Window" =>
+        "From the start of the first step to the end of the last. All times and shares of a device and its streams count \
+         only what lies inside it; slices that reach out are clipped.";
+    "busy_ns", "Busy" => "Time in the window during which at least one kernel, copy or memset ran; overlaps count once.";
+    "kernel_busy_ns", "Kernel busy" =>
+        "Time in the window during which at least one kernel ran, communication included; overlaps count once.";
+    "utilization", "Utilization" => "Kernel busy / window, as a fraction. It says that something ran, not how well.";
+    "sm_efficiency", "SM efficiency" =>
+        "The sum of \"blocks per SM\" over the kernels running at a moment, at most 1, averaged over the window, moments \
+         without kernels included. An upper bound on the share of multiprocessors at work.";
+    "sm_known_ns", "Blocks per SM known" =>
+        "The part of kernel time in kernels that record their blocks per SM: what the SM efficiency is based on.";
+    "occupancy", "Occupancy" =>
+        "Warps that a launch keeps resident / the most that the multiprocessors hold, averaged over kernels, weighted by \
+         their time in the window, as a fraction; not measured. The profiler's \"est. achieved occupancy %\"; where it \
+         writes 0 because a block has over 48 KiB of shared memory, the same estimate from threads, registers, shared \
+         memory, grid and the device's limits. Kernels for which neither is known are left out.";
+    "occupancy_known_ns", "Occupancy known" =>
+        "The part of kernel time in kernels whose occupancy is recorded or can be estimated: what the achieved occupancy \
+         is based on.";
+    "memory_bandwidth_share", "Memory bandwidth" =>
+        "Measured: the recorded counter of the device's memory bandwidth in use (NVML's GPM), averaged over the window, as \
+         a fraction of the most it can be. Unknown without such a counter; what operators must have moved is in \
+         `roofline`.";
+    "sm_clock_min_mhz", "Lowest clock" =>
+        "The lowest clock of the multiprocessors in the window, in MHz, of the samples that a monitor recorded beside the \
+         trace; none without any.";
+    "sm_clock_mean_mhz", "Mean clock" =>
+        "The mean of those samples, in MHz. Kernels take longer in proportion when a device lowers its clock.";
+    "kernel_ns", "Kernel time" => "The sum of kernel durations in the window; overlapping kernels each count in full.";
+    "kernels", "Kernels" => "How many kernels the stream ran in the whole trace, also outside the window.";
+    "memcpy", "Copies" => "How many copies the stream ran in the whole trace, also outside the window.";
+    "memset", "Memsets" => "How many memsets the stream ran in the whole trace, also outside the window.";
+    "tensor_core_ns", "Tensor core time" =>
+        "The part of kernel time in kernels whose names say that they use tensor cores.";
+    "tensor_core_share", "Tensor core share" =>
+        "Tensor core time / kernel time, as a fraction: the least it can be, since the names of some kernels do not say.";
+    "tensor_core_unknown_ns", "Tensor cores unknown" =>
+        "The part of kernel time in kernels whose names say neither that they use tensor cores nor that they do not: \
+         Triton's products, and kernels written by hand.";
+    "tensor_core_unknown_share", "Tensor cores unknown" =>
+        "Time in kernels whose names do not say whether they use tensor cores / kernel time, as a fraction.";
+    "eligible_ns", "Eligible time" =>
+        "The part of kernel time launched by an operator that could use tensor cores at a lower precision (matrix \
+         products, convolutions, …) or from inside one.";
+    "eligible_share", "TC eligible" => "Eligible time / kernel time, as a fraction.";
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StreamUse {

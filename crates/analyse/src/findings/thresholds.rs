@@ -17,77 +17,45 @@ pub struct Threshold {
     pub text: &'static str,
 }
 
+/// A list of thresholds: `"rule.name" = default, "what it limits";`.
+macro_rules! thresholds {
+    ($($name:literal = $default:expr, $text:literal;)*) => {
+        &[$($crate::findings::Threshold { name: $name, default: $default, text: $text }),*]
+    };
+}
+
+pub(crate) use thresholds;
+
 /// Limits of severity, which all rules share.
-pub const SEVERITY: &[Threshold] = &[
-    Threshold {
-        name: "severity.high",
-        default: 0.20,
-        text: "share of a step without the profiler that makes a finding high",
-    },
-    Threshold {
-        name: "severity.medium",
-        default: 0.05,
-        text: "share of a step without the profiler that makes a finding medium",
-    },
-    Threshold {
-        name: "severity.low",
-        default: 0.01,
-        text: "share of a step without the profiler below which a cost is not reported",
-    },
-];
+pub const SEVERITY: &[Threshold] = thresholds! {
+    "severity.high" = 0.20, "share of a step without the profiler that makes a finding high";
+    "severity.medium" = 0.05, "share of a step without the profiler that makes a finding medium";
+    "severity.low" = 0.01, "share of a step without the profiler below which a cost is not reported";
+};
 
 /// What well-made kernels reach of a device's peaks: assumptions that estimates of savings rest on.
-pub const ASSUMPTIONS: &[Threshold] = &[
-    Threshold {
-        name: "assume.matrix_efficiency",
-        default: Efficiency::ASSUMED.matrix,
-        text: "share of the peak rate that large matrix products and convolutions reach on tensor cores",
-    },
-    Threshold {
-        name: "assume.attention_efficiency",
-        default: Efficiency::ASSUMED.attention,
-        text: "share of the peak rate that fused attention reaches",
-    },
-    Threshold {
-        name: "assume.masked_attention_efficiency",
-        default: 0.09,
-        text: "share of the peak rate that fused attention reaches with a bias of its own for each head",
-    },
-    Threshold {
-        name: "assume.memory_efficiency",
-        default: Efficiency::ASSUMED.memory,
-        text: "share of the peak memory bandwidth that memory-bound kernels reach",
-    },
-];
+pub const ASSUMPTIONS: &[Threshold] = thresholds! {
+    "assume.matrix_efficiency" = Efficiency::ASSUMED.matrix,
+        "share of the peak rate that large matrix products and convolutions reach on tensor cores";
+    "assume.attention_efficiency" = Efficiency::ASSUMED.attention, "share of the peak rate that fused attention reaches";
+    "assume.masked_attention_efficiency" = 0.09,
+        "share of the peak rate that fused attention reaches with a bias of its own for each head";
+    "assume.memory_efficiency" = Efficiency::ASSUMED.memory,
+        "share of the peak memory bandwidth that memory-bound kernels reach";
+};
 
 /// When memory keeps growing, whoever looks at it.
-pub const LEAKS: &[Threshold] = &[
-    Threshold {
-        name: "leak.confidence",
-        default: GrowthRule::COUNTED.confidence,
-        text: "how sure it must be that memory grows, and that it still does in the second half",
-    },
-    Threshold {
-        name: "leak.steadiness",
-        default: GrowthRule::COUNTED.steadiness,
-        text: "how steep the second half must be, as a share of the whole: memory that fills up and stops does not leak",
-    },
-    Threshold {
-        name: "leak.min_levels",
-        default: GrowthRule::COUNTED.min_levels as f64,
-        text: "levels needed to judge what an allocator has handed out",
-    },
-    Threshold {
-        name: "leak.min_readings",
-        default: GrowthRule::READ.min_levels as f64,
-        text: "levels needed to judge what the system says about a process, without its warm-up",
-    },
-    Threshold {
-        name: "leak.fit",
-        default: GrowthRule::SAMPLED.fit,
-        text: "how well a straight line must fit the levels of a device when steps end, and those that a clock samples (R²)",
-    },
-];
+pub const LEAKS: &[Threshold] = thresholds! {
+    "leak.confidence" = GrowthRule::COUNTED.confidence,
+        "how sure it must be that memory grows, and that it still does in the second half";
+    "leak.steadiness" = GrowthRule::COUNTED.steadiness,
+        "how steep the second half must be, as a share of the whole: memory that fills up and stops does not leak";
+    "leak.min_levels" = GrowthRule::COUNTED.min_levels as f64, "levels needed to judge what an allocator has handed out";
+    "leak.min_readings" = GrowthRule::READ.min_levels as f64,
+        "levels needed to judge what the system says about a process, without its warm-up";
+    "leak.fit" = GrowthRule::SAMPLED.fit,
+        "how well a straight line must fit the levels of a device when steps end, and those that a clock samples (R²)";
+};
 
 /// The limits in force.
 #[derive(Clone, Debug, Default, PartialEq)]

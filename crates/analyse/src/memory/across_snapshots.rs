@@ -9,26 +9,15 @@ use stepscope_model::{Order, Snapshot};
 use super::history::History;
 use super::live_at::{By, Moment, live_at};
 use super::places::Places;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "levels",
-        label: "Held",
-        text: "What the line holds at the end of each snapshot, in the order they were given.",
-    },
-    Definition {
-        field: "grown_bytes_across",
-        label: "Grown",
-        text: "What the line holds at the end of the last snapshot, less what it holds at the end of the first.",
-    },
-    Definition {
-        field: "growth_bytes_per_snapshot",
-        label: "Per snapshot",
-        text: "The same divided by the number of snapshots after the first.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "levels", "Held" => "What the line holds at the end of each snapshot, in the order they were given.";
+    "grown_bytes_across", "Grown" =>
+        "What the line holds at the end of the last snapshot, less what it holds at the end of the first.";
+    "growth_bytes_per_snapshot", "Per snapshot" => "The same divided by the number of snapshots after the first.";
+};
 
 /// A line that holds more in each snapshot.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

@@ -7,60 +7,30 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::statistics::student_quantile;
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "batch",
-        label: "Batch",
-        text: "Samples per step of a run: recorded with the snapshot, or given with --batch.",
-    },
-    Definition {
-        field: "off_bytes",
-        label: "Off the line",
-        text: "What was reserved at the peak, less what the line says for this batch.",
-    },
-    Definition {
-        field: "fixed_bytes",
-        label: "Fixed",
-        text: "The part of the peak that does not depend on the batch: where the line crosses a batch of 0 (least squares).",
-    },
-    Definition {
-        field: "bytes_per_sample",
-        label: "Per sample",
-        text: "How much the peak grows with each sample of the batch: the line's slope (least squares).",
-    },
-    Definition {
-        field: "residual_bytes",
-        label: "Residual",
-        text: "How far runs are off the line: the square root of the squared distances divided by the number of runs minus 2. \
-               Unknown for two runs, which always lie on a line.",
-    },
-    Definition {
-        field: "largest_batch",
-        label: "Largest batch",
-        text: "The largest batch whose reserved memory, by the line, is within the limit.",
-    },
-    Definition {
-        field: "largest_batch_low",
-        label: "At least",
-        text: "The largest batch for which the upper end of the 95% prediction interval of reserved memory is within the limit.",
-    },
-    Definition {
-        field: "largest_batch_high",
-        label: "At most",
-        text: "The largest batch for which the lower end of the 95% prediction interval of memory in use is within the limit: the \
-               allocator gives its cache back before it refuses. With two runs, without an interval.",
-    },
-    Definition {
-        field: "saved_bytes",
-        label: "Saves",
-        text: "How much lower the peak of the run with the largest batch would be, by replaying its history with the change. An \
-               estimate: what memory is for is guessed from stacks.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "batch", "Batch" => "Samples per step of a run: recorded with the snapshot, or given with --batch.";
+    "off_bytes", "Off the line" => "What was reserved at the peak, less what the line says for this batch.";
+    "fixed_bytes", "Fixed" =>
+        "The part of the peak that does not depend on the batch: where the line crosses a batch of 0 (least squares).";
+    "bytes_per_sample", "Per sample" =>
+        "How much the peak grows with each sample of the batch: the line's slope (least squares).";
+    "residual_bytes", "Residual" =>
+        "How far runs are off the line: the square root of the squared distances divided by the number of runs minus 2. \
+         Unknown for two runs, which always lie on a line.";
+    "largest_batch", "Largest batch" => "The largest batch whose reserved memory, by the line, is within the limit.";
+    "largest_batch_low", "At least" =>
+        "The largest batch for which the upper end of the 95% prediction interval of reserved memory is within the limit.";
+    "largest_batch_high", "At most" =>
+        "The largest batch for which the lower end of the 95% prediction interval of memory in use is within the limit: \
+         the allocator gives its cache back before it refuses. With two runs, without an interval.";
+    "saved_bytes", "Saves" =>
+        "How much lower the peak of the run with the largest batch would be, by replaying its history with the change. An \
+         estimate: what memory is for is guessed from stacks.";
+};
 
 /// A run of some batch.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

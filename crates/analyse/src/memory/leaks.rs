@@ -14,7 +14,7 @@ use super::capacity::usable;
 use super::history::{Allocation, History};
 use super::iterations::{IterationMark, Iterations, iterations};
 use super::places::Places;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::statistics::{GrowthRule, Slope, growth};
 
 /// A line that grows by less over all iterations compared is not worth a word.
@@ -23,67 +23,28 @@ pub const MIN_GROWTH_BYTES: u64 = 1 << 20;
 const MAX_GROUPS: usize = 256;
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "growth_bytes_each",
-        label: "Growth",
-        text: "How much the memory in use that this line allocated rises per iteration, or per second where nothing repeats: the \
-               median slope between all pairs of iterations (Theil-Sen), without the first that holds any.",
-    },
-    Definition {
-        field: "growth_low",
-        label: "At least",
-        text: "The lower end of the slope's 95% interval (Sen).",
-    },
-    Definition {
-        field: "growth_high",
-        label: "At most",
-        text: "The upper end of the slope's 95% interval (Sen).",
-    },
-    Definition {
-        field: "grown_bytes",
-        label: "Grown",
-        text: "How much more this line holds at the last iteration compared than at the first.",
-    },
-    Definition {
-        field: "held_bytes",
-        label: "Held",
-        text: "What the line holds at the last iteration compared; of a refused request, when it was refused.",
-    },
-    Definition { field: "held_count", label: "Pieces", text: "In how many allocations it holds that." },
-    Definition {
-        field: "compared",
-        label: "Compared",
-        text: "Iterations, or moments at equal distances, that the slope is fitted to.",
-    },
-    Definition {
-        field: "iterations",
-        label: "Iterations",
-        text: "Iterations in the history: named ranges of one name, or allocations of one size at one line that come back; none \
-               where nothing repeats.",
-    },
-    Definition { field: "iteration_ns", label: "Iteration", text: "How long an iteration takes: the median." },
-    Definition {
-        field: "total_growth_bytes_each",
-        label: "All growth",
-        text: "The sum of the growth of all lines listed.",
-    },
-    Definition {
-        field: "iterations_left",
-        label: "Left",
-        text: "Iterations (seconds where nothing repeats) until this much memory is reserved, if it keeps growing like this.",
-    },
-    Definition {
-        field: "left_ns",
-        label: "Time left",
-        text: "The same as time, at the median length of an iteration.",
-    },
-    Definition {
-        field: "limit_bytes",
-        label: "Limit",
-        text: "Memory of a device: what the process is known to have of it, what was asked about, or common sizes.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "growth_bytes_each", "Growth" =>
+        "How much the memory in use that this line allocated rises per iteration, or per second where nothing repeats: the \
+         median slope between all pairs of iterations (Theil-Sen), without the first that holds any.";
+    "growth_low", "At least" => "The lower end of the slope's 95% interval (Sen).";
+    "growth_high", "At most" => "The upper end of the slope's 95% interval (Sen).";
+    "grown_bytes", "Grown" => "How much more this line holds at the last iteration compared than at the first.";
+    "held_bytes", "Held" =>
+        "What the line holds at the last iteration compared; of a refused request, when it was refused.";
+    "held_count", "Pieces" => "In how many allocations it holds that.";
+    "compared", "Compared" => "Iterations, or moments at equal distances, that the slope is fitted to.";
+    "iterations", "Iterations" =>
+        "Iterations in the history: named ranges of one name, or allocations of one size at one line that come back; none \
+         where nothing repeats.";
+    "iteration_ns", "Iteration" => "How long an iteration takes: the median.";
+    "total_growth_bytes_each", "All growth" => "The sum of the growth of all lines listed.";
+    "iterations_left", "Left" =>
+        "Iterations (seconds where nothing repeats) until this much memory is reserved, if it keeps growing like this.";
+    "left_ns", "Time left" => "The same as time, at the median length of an iteration.";
+    "limit_bytes", "Limit" =>
+        "Memory of a device: what the process is known to have of it, what was asked about, or common sizes.";
+};
 
 /// How allocations are grouped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -9,28 +9,16 @@ use stepscope_model::{FrameId, Ns, Snapshot, StackId};
 use super::categories::{Categories, Category};
 use super::history::{Allocation, History};
 use super::places::{Places, in_words};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "live_bytes_then",
-        label: "Live",
-        text: "Bytes in use at this moment, rounded up as the allocator does.",
-    },
-    Definition {
-        field: "requested_bytes",
-        label: "Asked for",
-        text: "Bytes of these that the program asked for; the rest is rounding.",
-    },
-    Definition { field: "live_count_then", label: "Pieces", text: "In how many allocations." },
-    Definition { field: "live_share", label: "% of live", text: "Divided by all bytes in use at this moment." },
-    Definition {
-        field: "moment_ns",
-        label: "Moment",
-        text: "The selected moment, counted from the first entry of the history.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "live_bytes_then", "Live" => "Bytes in use at this moment, rounded up as the allocator does.";
+    "requested_bytes", "Asked for" => "Bytes of these that the program asked for; the rest is rounding.";
+    "live_count_then", "Pieces" => "In how many allocations.";
+    "live_share", "% of live" => "Divided by all bytes in use at this moment.";
+    "moment_ns", "Moment" => "The selected moment, counted from the first entry of the history.";
+};
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Moment {

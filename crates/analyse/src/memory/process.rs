@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Order, Trace};
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// The counter of resident memory.
 pub(crate) const RSS_COUNTER: &str = "process memory (RSS)";
@@ -16,27 +16,17 @@ const MAX_PROCESSES: usize = 64;
 const MAX_POINTS: usize = 1_000;
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition { field: "process", label: "Process", text: "The number of the process, if the file says." },
-    Definition {
-        field: "process_first_bytes",
-        label: "First",
-        text: "Memory of the process at the first sample. RSS counts all pages in memory; PSS divides those that \
-               are shared among the processes that share them.",
-    },
-    Definition {
-        field: "process_peak_bytes",
-        label: "Peak",
-        text: "The most memory the process had at any sample. Spikes between two samples are not counted.",
-    },
-    Definition { field: "process_peak_at_ns", label: "Peak at", text: "When that was first seen." },
-    Definition {
-        field: "process_last_bytes",
-        label: "Last",
-        text: "Memory of the process at the last sample.",
-    },
-    Definition { field: "process_bytes", label: "Memory", text: "Memory of the process at a moment." },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "process", "Process" => "The number of the process, if the file says.";
+    "process_first_bytes", "First" =>
+        "Memory of the process at the first sample. RSS counts all pages in memory; PSS divides those that are shared \
+         among the processes that share them.";
+    "process_peak_bytes", "Peak" =>
+        "The most memory the process had at any sample. Spikes between two samples are not counted.";
+    "process_peak_at_ns", "Peak at" => "When that was first seen.";
+    "process_last_bytes", "Last" => "Memory of the process at the last sample.";
+    "process_bytes", "Memory" => "Memory of the process at a moment.";
+};
 
 /// A look at a process.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]

@@ -10,93 +10,43 @@ use stepscope_model::{Ns, Trace};
 
 use crate::devices::busy::Work;
 pub use crate::devices::busy::WorkOptions as TimelineOptions;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::intervals::exclusive;
 use crate::steps::Steps;
 
 /// What the numbers of a timeline mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "computation_ns",
-        label: "Computation",
-        text: "Time during which a kernel other than communication, or a memset, ran on the device.",
-    },
-    Definition {
-        field: "exposed_comm_ns",
-        label: "Exposed comm",
-        text: "Time during which a communication kernel ran and no computation did.",
-    },
-    Definition {
-        field: "exposed_memcpy_ns",
-        label: "Exposed memcpy",
-        text: "Time during which a copy ran and neither computation nor communication did.",
-    },
-    Definition {
-        field: "busy_ns",
-        label: "Busy",
-        text: "Time during which any kernel, copy or memset ran; computation, exposed communication and \
-               exposed memcpy add up to it.",
-    },
-    Definition {
-        field: "idle_ns",
-        label: "Idle",
-        text: "Total less busy: the time during which nothing ran on the device.",
-    },
-    Definition {
-        field: "total_ns",
-        label: "Total",
-        text: "From the start of the device's first kernel, copy or memset to the end of its last; for a step, \
-               the step's wall time.",
-    },
-    Definition {
-        field: "total_comm_ns",
-        label: "Total comm",
-        text: "Time during which a communication kernel ran, hidden or not.",
-    },
-    Definition {
-        field: "total_memcpy_ns",
-        label: "Total memcpy",
-        text: "Time during which a copy ran, hidden or not.",
-    },
-    Definition {
-        field: "slices",
-        label: "Device work",
-        text: "How many of the device's kernels, copies and memsets are counted, in the whole trace.",
-    },
-    Definition {
-        field: "unlinked",
-        label: "Unlinked",
-        text: "How many of the device's slices have no recorded launching call, counted or not, in the whole \
-               trace.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "computation_ns", "Computation" =>
+        "Time during which a kernel other than communication, or a memset, ran on the device.";
+    "exposed_comm_ns", "Exposed comm" => "Time during which a communication kernel ran and no computation did.";
+    "exposed_memcpy_ns", "Exposed memcpy" => "Time during which a copy ran and neither computation nor communication did.";
+    "busy_ns", "Busy" =>
+        "Time during which any kernel, copy or memset ran; computation, exposed communication and exposed memcpy add up to \
+         it.";
+    "idle_ns", "Idle" => "Total less busy: the time during which nothing ran on the device.";
+    "total_ns", "Total" =>
+        "From the start of the device's first kernel, copy or memset to the end of its last; for a step, the step's wall \
+         time.";
+    "total_comm_ns", "Total comm" => "Time during which a communication kernel ran, hidden or not.";
+    "total_memcpy_ns", "Total memcpy" => "Time during which a copy ran, hidden or not.";
+    "slices", "Device work" => "How many of the device's kernels, copies and memsets are counted, in the whole trace.";
+    "unlinked", "Unlinked" =>
+        "How many of the device's slices have no recorded launching call, counted or not, in the whole trace.";
+};
 
 /// What the option and HTA's numbers mean.
-pub const OTHER_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "linked_only",
-        label: "Linked only",
-        text: "Whether device slices without a recorded launching call are left out, as TraceLens does. Off by \
-               default: such work is real, its call merely was not recorded.",
-    },
-    Definition {
-        field: "compute_ns",
-        label: "Compute (HTA)",
-        text: "Time during which a kernel other than communication ran; copies and memsets are not compute.",
-    },
-    Definition {
-        field: "non_compute_ns",
-        label: "Non-compute (HTA)",
-        text: "Time during which communication, a copy or a memset ran and no compute kernel did.",
-    },
-    Definition {
-        field: "kernel_time_ns",
-        label: "Kernel time (HTA)",
-        text: "From the start of the first kernel, copy or memset to the end of the last; idle, compute and \
-               non-compute add up to it. HTA rounds times to whole microseconds and leaves out the last step; \
-               ours is exact and leaves nothing out.",
-    },
-];
+pub const OTHER_DEFINITIONS: &[Definition] = definitions! {
+    "linked_only", "Linked only" =>
+        "Whether device slices without a recorded launching call are left out, as TraceLens does. Off by default: such \
+         work is real, its call merely was not recorded.";
+    "compute_ns", "Compute (HTA)" =>
+        "Time during which a kernel other than communication ran; copies and memsets are not compute.";
+    "non_compute_ns", "Non-compute (HTA)" =>
+        "Time during which communication, a copy or a memset ran and no compute kernel did.";
+    "kernel_time_ns", "Kernel time (HTA)" =>
+        "From the start of the first kernel, copy or memset to the end of the last; idle, compute and non-compute add up \
+         to it. HTA rounds times to whole microseconds and leaves out the last step; ours is exact and leaves nothing out.";
+};
 
 /// One device's time, or that of all devices together.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -13,7 +13,7 @@ use stepscope_model::{Kind, Ns, Order, SliceId, Trace};
 use crate::causes::cause::Cause;
 use crate::names::comm::{Comm, CommRule};
 use crate::replay::{EdgeWork, Replay};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::steps::Steps;
 use crate::threads::activity::Activity;
 
@@ -23,61 +23,28 @@ pub use pieces::PieceRow;
 const NOTHING_RECORDED: &str = "(nothing recorded)";
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "wall_ns",
-        label: "Wall",
-        text: "From the start of the first step to the end of the last; the classes add up to it.",
-    },
-    Definition {
-        field: "on_path_ns",
-        label: "On the path",
-        text: "Time the critical path spends here. Over all rows it adds up to the wall time from the start of \
-               the first step to the end of the last.",
-    },
-    Definition {
-        field: "share",
-        label: "Share",
-        text: "Time on the path / wall time, as a fraction. It is an upper bound on what making this free \
-               would save: another chain may become critical before that.",
-    },
-    Definition {
-        field: "pieces",
-        label: "Pieces",
-        text: "How many pieces of the path have this name and class.",
-    },
-    Definition {
-        field: "class",
-        label: "Class",
-        text: "host: the host worked (operators, Python); launch: launch calls and work on its way to the \
-               device; kernel, copy, communication: the device worked; data_loading; synchronization: the host \
-               returning from a wait; idle: gaps between queued kernels, streams waiting for each other, \
-               nothing recorded.",
-    },
-    Definition {
-        field: "start_ns",
-        label: "Start",
-        text: "When a piece of the path begins, counted from the trace's first event. It begins where the one \
-               before it ends.",
-    },
-    Definition {
-        field: "dur_ns",
-        label: "Length",
-        text: "How long a piece is: the part of its slice that is on the path, or the time until its slice \
-               began.",
-    },
-    Definition {
-        field: "lane",
-        label: "Where",
-        text: "The thread, or the device and stream, of a piece's slice.",
-    },
-    Definition {
-        field: "slice",
-        label: "Slice",
-        text: "The number of the piece's slice in this file: the kernel, copy or memset (even while it is on \
-               its way or waits), or the innermost slice of the host. Empty where nothing was recorded.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "wall_ns", "Wall" => "From the start of the first step to the end of the last; the classes add up to it.";
+    "on_path_ns", "On the path" =>
+        "Time the critical path spends here. Over all rows it adds up to the wall time from the start of the first step to \
+         the end of the last.";
+    "share", "Share" =>
+        "Time on the path / wall time, as a fraction. It is an upper bound on what making this free would save: another \
+         chain may become critical before that.";
+    "pieces", "Pieces" => "How many pieces of the path have this name and class.";
+    "class", "Class" =>
+        "host: the host worked (operators, Python); launch: launch calls and work on its way to the device; kernel, copy, \
+         communication: the device worked; data_loading; synchronization: the host returning from a wait; idle: gaps \
+         between queued kernels, streams waiting for each other, nothing recorded.";
+    "start_ns", "Start" =>
+        "When a piece of the path begins, counted from the trace's first event. It begins where the one before it ends.";
+    "dur_ns", "Length" =>
+        "How long a piece is: the part of its slice that is on the path, or the time until its slice began.";
+    "lane", "Where" => "The thread, or the device and stream, of a piece's slice.";
+    "slice", "Slice" =>
+        "The number of the piece's slice in this file: the kernel, copy or memset (even while it is on its way or waits), \
+         or the innermost slice of the host. Empty where nothing was recorded.";
+};
 
 /// Where time on the path was spent.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]

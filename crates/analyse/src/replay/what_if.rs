@@ -11,38 +11,24 @@ use stepscope_model::{CallTree, Kind, SliceId, Trace};
 use crate::names::copies::{Direction, copy_name};
 use crate::replay::recording::Unprofiled;
 use crate::replay::{HostPiece, Replay, Replayed, Scenario, Unchanged};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::threads::activity::Activity;
 use crate::threads::callers::at_or_under;
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "measured_ns",
-        label: "Measured",
-        text: "The mean wall time of the steps that are not partial (of all, if all are); for one step, its \
-               wall time.",
-    },
-    Definition {
-        field: "predicted_ns",
-        label: "Predicted",
-        text: "The measured time less what the change saves: the difference between two replays of the run's \
-               dependency graph, without the change and with it. The host makes the same calls in the same order; nothing slows down because of what it \
-               newly overlaps.",
-    },
-    Definition {
-        field: "replayed_ns",
-        label: "Predicted",
-        text: "The wall time of one step when the run is replayed with the change.",
-    },
-    crate::steps::STEP,
-    Definition {
-        field: "replay_error",
-        label: "Replay error",
-        text: "How far the replay without any change is from the measured time, as a fraction of it.",
-    },
-    Definition { field: "speedup", label: "Speedup", text: "Measured time divided by predicted time." },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "measured_ns", "Measured" =>
+        "The mean wall time of the steps that are not partial (of all, if all are); for one step, its wall time.";
+    "predicted_ns", "Predicted" =>
+        "The measured time less what the change saves: the difference between two replays of the run's dependency graph, \
+         without the change and with it. The host makes the same calls in the same order; nothing slows down because of \
+         what it newly overlaps.";
+    "replayed_ns", "Predicted" => "The wall time of one step when the run is replayed with the change.";
+    crate::steps::STEP;
+    "replay_error", "Replay error" =>
+        "How far the replay without any change is from the measured time, as a fraction of it.";
+    "speedup", "Speedup" => "Measured time divided by predicted time.";
+};
 
 /// A replay that is further off than this, as a share of the measured time, only gives bounds.
 pub const MAX_REPLAY_ERROR: f64 = 0.05;

@@ -13,3 +13,17 @@ pub struct Definition {
     /// One or two sentences that let a reader recompute it.
     pub text: &'static str,
 }
+
+/// A list of definitions: `"field", "Label" => "What it means.";`, and between them those that have a name.
+#[macro_export]
+macro_rules! definitions {
+    (@one $named:expr) => { $named };
+    (@one $field:expr, $label:literal => $text:literal) => {
+        $crate::scope::definition::Definition { field: $field, label: $label, text: $text }
+    };
+    ($($first:expr $(, $label:literal => $text:literal)?;)*) => {
+        &[$($crate::scope::definition::definitions!(@one $first $(, $label => $text)?)),*]
+    };
+}
+
+pub use definitions;

@@ -17,68 +17,37 @@ use stepscope_model::{Domain, Kind, SliceId, Trace};
 use crate::names::by_name::ByName;
 use crate::names::comm::{Comm, CommRule};
 use crate::names::ranges::{is_data_loading, step_number};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::intervals::{Collector, Intervals, exclusive};
 use crate::steps::{Partial, Steps};
 
 /// What the numbers of a breakdown mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "kernel_ns",
-        label: "Kernel",
-        text: "Time in the step during which at least one kernel other than communication ran on any device. \
-               Overlapping kernels count once.",
-    },
-    Definition {
-        field: "memcpy_ns",
-        label: "Memcpy",
-        text: "Time in the step during which a device copied memory and no kernel ran.",
-    },
-    Definition {
-        field: "memset_ns",
-        label: "Memset",
-        text: "Time in the step during which a device ran a memset and neither a kernel nor a copy ran.",
-    },
-    Definition {
-        field: "communication_ns",
-        label: "Communication",
-        text: "Time in the step during which communication ran that no computing kernel, copy or memset hides: \
-               kernels of NCCL or RCCL, kernels of a collective's operator, and host ranges of a communication \
-               library (nccl:…, gloo:…). The TensorBoard plugin knows five collectives and no kernel names; \
-               its rule is comm = tensor_board.",
-    },
-    Definition {
-        field: "runtime_ns",
-        label: "Runtime",
-        text: "Time in calls of the device's runtime or driver library during which none of the above ran: the \
-               host launches or waits and the devices do nothing.",
-    },
-    Definition {
-        field: "data_loading_ns",
-        label: "Data loading",
-        text: "Time in which the data loader fetched the next batch (enumerate(DataLoader)#….__next__, \
-               enumerate(DataPipe)#…, Lightning's [pl]…_next) and none of the above ran.",
-    },
-    Definition {
-        field: "host_ns",
-        label: "Host",
-        text: "Time in operators and named ranges on any host thread, except the step's own range, during \
-               which none of the above ran. Python calls do not count: with stacks recorded, they cover \
-               everything.",
-    },
-    Definition {
-        field: "other_ns",
-        label: "Other",
-        text: "The rest of the step, with nothing recorded except perhaps Python calls, the profiler's own \
-               overhead, waits on the device and slices of unknown categories.",
-    },
-    Definition {
-        field: "gpu_busy_ns",
-        label: "GPU busy",
-        text: "Time in the step during which at least one kernel, copy or memset ran on any device, \
-               communication included. It is not one of the parts that add up.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "kernel_ns", "Kernel" =>
+        "Time in the step during which at least one kernel other than communication ran on any device. Overlapping kernels \
+         count once.";
+    "memcpy_ns", "Memcpy" => "Time in the step during which a device copied memory and no kernel ran.";
+    "memset_ns", "Memset" => "Time in the step during which a device ran a memset and neither a kernel nor a copy ran.";
+    "communication_ns", "Communication" =>
+        "Time in the step during which communication ran that no computing kernel, copy or memset hides: kernels of NCCL \
+         or RCCL, kernels of a collective's operator, and host ranges of a communication library (nccl:…, gloo:…). The \
+         TensorBoard plugin knows five collectives and no kernel names; its rule is comm = tensor_board.";
+    "runtime_ns", "Runtime" =>
+        "Time in calls of the device's runtime or driver library during which none of the above ran: the host launches or \
+         waits and the devices do nothing.";
+    "data_loading_ns", "Data loading" =>
+        "Time in which the data loader fetched the next batch (enumerate(DataLoader)#….__next__, enumerate(DataPipe)#…, \
+         Lightning's [pl]…_next) and none of the above ran.";
+    "host_ns", "Host" =>
+        "Time in operators and named ranges on any host thread, except the step's own range, during which none of the \
+         above ran. Python calls do not count: with stacks recorded, they cover everything.";
+    "other_ns", "Other" =>
+        "The rest of the step, with nothing recorded except perhaps Python calls, the profiler's own overhead, waits on \
+         the device and slices of unknown categories.";
+    "gpu_busy_ns", "GPU busy" =>
+        "Time in the step during which at least one kernel, copy or memset ran on any device, communication included. It \
+         is not one of the parts that add up.";
+};
 
 /// The mean of the steps.
 pub const AVERAGE: Definition = Definition {

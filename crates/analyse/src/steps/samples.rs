@@ -3,25 +3,19 @@
 use stepscope_model::{Ns, Trace};
 
 use super::Steps;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// The counter that the Python package writes, once per step and inside of it.
 pub const SAMPLES_COUNTER: &str = "samples per step";
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "samples_per_step",
-        label: "Samples/step",
-        text: "The mean of what the program gave to `step(samples=…)`, over the steps for which it did and that are not \
-               partial. Unknown if it never did.",
-    },
-    Definition {
-        field: "samples_per_s",
-        label: "Samples/s",
-        text: "The samples of those steps / their summed wall time. Unknown if the program did not say how many there are.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "samples_per_step", "Samples/step" =>
+        "The mean of what the program gave to `step(samples=…)`, over the steps for which it did and that are not partial. \
+         Unknown if it never did.";
+    "samples_per_s", "Samples/s" =>
+        "The samples of those steps / their summed wall time. Unknown if the program did not say how many there are.";
+};
 
 /// The samples of the steps that say.
 #[derive(Clone, Debug, PartialEq)]

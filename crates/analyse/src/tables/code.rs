@@ -15,7 +15,7 @@ use stepscope_model::{Kind, LaneId, Ns, Order, SAMPLES_OF, SliceId, StrId, Trace
 
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::python_frame;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::selection::Selection;
 use crate::scope::share::share;
 use crate::scope::windows::{Windows, signed};
@@ -295,54 +295,25 @@ fn without_address(name: &str) -> Cow<'_, str> {
 }
 
 /// Every number of the table.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition { field: "line", label: "Line", text: "The line at which the function starts." },
-    Definition {
-        field: "calls",
-        label: "Calls",
-        text: "How often the function was called, or how often it called the other; as the trace recorded them.",
-    },
-    Definition {
-        field: "host_ns",
-        label: "Host",
-        text: "Time on its thread while this was the innermost function of the program, with all that it called outside of \
-               the program: operators, libraries and waiting; only inside of steps, where the trace marks them, and without \
-               sampled child processes. Grouped by call: the part of it in what was called.",
-    },
-    Definition {
-        field: "wait_ns",
-        label: "Waiting",
-        text: "The part of calls that wait for a device during which the device was not done yet (`stepscope waits`), \
-               charged to the function of the program around the call. Only calls that start in a step count.",
-    },
-    Definition {
-        field: "wait_share",
-        label: "Of the steps",
-        text: "Waiting divided by the wall time of all steps.",
-    },
-    Definition {
-        field: "device_ns",
-        label: "Device",
-        text: "Durations of the kernels, copies and memsets that were launched under it, each counted once. Work of the \
-               backward pass is charged to the function whose operator it belongs to.",
-    },
-    Definition {
-        field: "backward_device_ns",
-        label: "Backward device",
-        text: "The part of the device time that the backward pass launched.",
-    },
-    Definition {
-        field: "device_share",
-        label: "% device",
-        text: "The device time divided by that of all kernels, copies and memsets.",
-    },
-    Definition {
-        field: "device_work",
-        label: "Device work",
-        text: "How many kernels, copies and memsets were launched under it.",
-    },
-    Definition { field: "wall_ns", label: "Steps", text: "The wall time of all steps, summed." },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "line", "Line" => "The line at which the function starts.";
+    "calls", "Calls" => "How often the function was called, or how often it called the other; as the trace recorded them.";
+    "host_ns", "Host" =>
+        "Time on its thread while this was the innermost function of the program, with all that it called outside of the \
+         program: operators, libraries and waiting; only inside of steps, where the trace marks them, and without sampled \
+         child processes. Grouped by call: the part of it in what was called.";
+    "wait_ns", "Waiting" =>
+        "The part of calls that wait for a device during which the device was not done yet (`stepscope waits`), charged to \
+         the function of the program around the call. Only calls that start in a step count.";
+    "wait_share", "Of the steps" => "Waiting divided by the wall time of all steps.";
+    "device_ns", "Device" =>
+        "Durations of the kernels, copies and memsets that were launched under it, each counted once. Work of the backward \
+         pass is charged to the function whose operator it belongs to.";
+    "backward_device_ns", "Backward device" => "The part of the device time that the backward pass launched.";
+    "device_share", "% device" => "The device time divided by that of all kernels, copies and memsets.";
+    "device_work", "Device work" => "How many kernels, copies and memsets were launched under it.";
+    "wall_ns", "Steps" => "The wall time of all steps, summed.";
+};
 
 #[cfg(test)]
 mod tests {

@@ -15,7 +15,7 @@ use crate::names::by_name::ByName;
 use crate::names::collective::{Operation, element_bytes};
 use crate::names::comm::{Comm, CommRule, is_comm_range};
 use crate::names::shapes::texts;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::intervals::{Intervals, Measured};
 use crate::scope::selection::{Selection, device_of};
 
@@ -74,67 +74,33 @@ pub struct CollectivesReport {
 }
 
 /// What the numbers here mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "calls",
-        label: "Calls",
-        text: "How many kernels that communicate, or host ranges of a library that communicates from the host \
-               (Gloo, MPI, UCC), the row has.",
-    },
-    Definition {
-        field: "total_ns",
-        label: "Total",
-        text: "Summed duration of the calls. It includes waiting for ranks that arrive late; calls that overlap each \
-               count in full.",
-    },
-    Definition { field: "mean_ns", label: "Mean", text: "Total divided by calls." },
-    Definition {
-        field: "p50_ns",
-        label: "Median",
-        text: "Duration of the call in the middle: half of the calls take no longer.",
-    },
-    Definition {
-        field: "bytes",
-        label: "Message",
-        text: "Bytes of one call's message as nccl-tests counts them: elements x bytes of an element, of all ranks' \
-               parts together for all_gather (what comes out), reduce_scatter and all_to_all (what goes in).",
-    },
-    Definition {
-        field: "ranks",
-        label: "Ranks",
-        text: "How many ranks the group has; for host ranges that do not say, those of the job.",
-    },
-    Definition {
-        field: "algorithm_bytes_per_second",
-        label: "Algorithm rate",
-        text: "Message bytes / mean duration (nccl-tests' algbw). A call also waits for the last rank, so this is a \
-               lower bound of what the links did.",
-    },
-    Definition {
-        field: "bus_factor",
-        label: "Bus factor",
-        text: "What each link carries for each byte of the message among n ranks, by nccl-tests: all_reduce \
-               2(n-1)/n; all_gather, reduce_scatter, all_to_all, gather and scatter (n-1)/n; broadcast, reduce and \
-               send_receive 1.",
-    },
-    Definition {
-        field: "bus_bytes_per_second",
-        label: "Bus rate",
-        text: "Algorithm rate x bus factor (nccl-tests' busbw): comparable with the bandwidth of the links, \
-               whatever the operation and the number of ranks.",
-    },
-    Definition {
-        field: "exposed_ns",
-        label: "Exposed",
-        text: "The part of the calls' time during which no kernel that computes ran on the device (for host ranges: \
-               on any device).",
-    },
-    Definition {
-        field: "moved_bytes",
-        label: "Message bytes",
-        text: "Message bytes of all calls that record them.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "calls", "Calls" =>
+        "How many kernels that communicate, or host ranges of a library that communicates from the host (Gloo, MPI, UCC), \
+         the row has.";
+    "total_ns", "Total" =>
+        "Summed duration of the calls. It includes waiting for ranks that arrive late; calls that overlap each count in \
+         full.";
+    "mean_ns", "Mean" => "Total divided by calls.";
+    "p50_ns", "Median" => "Duration of the call in the middle: half of the calls take no longer.";
+    "bytes", "Message" =>
+        "Bytes of one call's message as nccl-tests counts them: elements x bytes of an element, of all ranks' parts \
+         together for all_gather (what comes out), reduce_scatter and all_to_all (what goes in).";
+    "ranks", "Ranks" => "How many ranks the group has; for host ranges that do not say, those of the job.";
+    "algorithm_bytes_per_second", "Algorithm rate" =>
+        "Message bytes / mean duration (nccl-tests' algbw). A call also waits for the last rank, so this is a lower bound \
+         of what the links did.";
+    "bus_factor", "Bus factor" =>
+        "What each link carries for each byte of the message among n ranks, by nccl-tests: all_reduce 2(n-1)/n; \
+         all_gather, reduce_scatter, all_to_all, gather and scatter (n-1)/n; broadcast, reduce and send_receive 1.";
+    "bus_bytes_per_second", "Bus rate" =>
+        "Algorithm rate x bus factor (nccl-tests' busbw): comparable with the bandwidth of the links, whatever the \
+         operation and the number of ranks.";
+    "exposed_ns", "Exposed" =>
+        "The part of the calls' time during which no kernel that computes ran on the device (for host ranges: on any \
+         device).";
+    "moved_bytes", "Message bytes" => "Message bytes of all calls that record them.";
+};
 
 /// What makes a row.
 #[derive(Clone, PartialEq, Eq, Hash)]

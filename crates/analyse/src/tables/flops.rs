@@ -9,16 +9,15 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, Input, SliceId, StrId, Trace, parse_shapes};
 
 use crate::names::shapes::texts;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the numbers here mean.
-pub const DEFINITIONS: &[Definition] = &[Definition {
-    field: "flops",
-    label: "FLOPs",
-    text: "Floating-point operations by PyTorch's with_flops formulas, from the recorded input shapes: mm and addmm \
-           2*M*K*N; bmm and baddbmm 2*B*M*K*N; conv2d 2*N*Hout*Wout*kH*kW*Cin*Cout/groups; add and mul one per \
-           element of the first input. Every other operator counts as 0, which means not counted.",
-}];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "flops", "FLOPs" =>
+        "Floating-point operations by PyTorch's with_flops formulas, from the recorded input shapes: mm and addmm 2*M*K*N; \
+         bmm and baddbmm 2*B*M*K*N; conv2d 2*N*Hout*Wout*kH*kW*Cin*Cout/groups; add and mul one per element of the first \
+         input. Every other operator counts as 0, which means not counted.";
+};
 
 /// How the operations of an operator are counted.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]

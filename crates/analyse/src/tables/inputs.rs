@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, Kind, Order, SliceId, StrId, Trace};
 
 use crate::names::nearest::nearest;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::selection::Selection;
 use crate::tables::ops::device::DeviceTimes;
 use crate::tables::ops::names::Names;
@@ -45,20 +45,14 @@ pub enum NoCalls {
 }
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "calls",
-        label: "Calls",
-        text: "Calls of the operator with these inputs; one that only calls itself under the same name counts once.",
-    },
-    Definition {
-        field: "device_ns",
-        label: "Device",
-        text: "Device time of the calls and of all they called: kernels, copies and memsets that carry the operator's \
-               id or whose launching call lies inside it.",
-    },
-    Definition { field: "host_ns", label: "Host", text: "Host time of the calls from start to end." },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "calls", "Calls" =>
+        "Calls of the operator with these inputs; one that only calls itself under the same name counts once.";
+    "device_ns", "Device" =>
+        "Device time of the calls and of all they called: kernels, copies and memsets that carry the operator's id or \
+         whose launching call lies inside it.";
+    "host_ns", "Host" => "Host time of the calls from start to end.";
+};
 
 /// What tells two calls apart.
 type Key = (Option<StrId>, StrId, Option<StrId>, Option<StrId>, Option<StrId>);

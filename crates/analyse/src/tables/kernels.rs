@@ -11,7 +11,7 @@ use stepscope_model::Trace;
 
 use crate::devices::copies::{CALLS, MAX, MEAN, MIN, TOTAL};
 use crate::names::tensor_core::TensorCores;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::selection::Selection;
 use crate::tables::ops::Attribution;
 
@@ -143,52 +143,32 @@ const CV: Definition = Definition {
 };
 
 /// What the numbers of a row mean.
-pub const DEFINITIONS: &[Definition] = &[
-    CALLS,
-    TOTAL,
-    MEAN,
-    MIN,
-    MAX,
-    P50,
-    P95,
-    P99,
-    CV,
-    Definition {
-        field: "share",
-        label: "% kernels",
-        text: "Total / the total of all selected kernels (of one operator's, if asked for one), as a fraction. \
-               Copies and memsets are in neither.",
-    },
-    Definition { field: "devices", label: "Devices", text: "The numbers of the devices it ran on, in order." },
-    Definition { field: "streams", label: "Streams", text: "The numbers of the streams it ran on, in order." },
-    Definition {
-        field: "registers",
-        label: "Registers",
-        text: "Registers per thread, as recorded for the launch; only when rows are by launch.",
-    },
-    Definition {
-        field: "shared_memory_bytes",
-        label: "Shared mem",
-        text: "Bytes of shared memory per block, as recorded for the launch; only when rows are by launch.",
-    },
-    Definition {
-        field: "blocks_per_sm",
-        label: "Blocks/SM",
-        text: "Blocks of the launch divided by the device's multiprocessors, weighted by each call's duration. \
-               Under 1, some multiprocessors had nothing to do.",
-    },
-    Definition {
-        field: "occupancy_percent",
-        label: "Occupancy",
-        text: "Warps that the launch keeps resident against the most the multiprocessors hold, from its threads, \
-               registers, shared memory and grid; not measured. The profiler's estimate; where it writes 0 because \
-               a block has over 48 KiB of shared memory, the same estimate made here. Weighted by each call's \
-               duration.",
-    },
-    Definition {
-        field: "tensor_core",
-        label: "TC",
-        text: "Whether the kernel uses tensor cores (or AMD's matrix cores), by its name: yes, no, or unknown where \
-               the name does not say.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    CALLS;
+    TOTAL;
+    MEAN;
+    MIN;
+    MAX;
+    P50;
+    P95;
+    P99;
+    CV;
+    "share", "% kernels" =>
+        "Total / the total of all selected kernels (of one operator's, if asked for one), as a fraction. Copies and \
+         memsets are in neither.";
+    "devices", "Devices" => "The numbers of the devices it ran on, in order.";
+    "streams", "Streams" => "The numbers of the streams it ran on, in order.";
+    "registers", "Registers" => "Registers per thread, as recorded for the launch; only when rows are by launch.";
+    "shared_memory_bytes", "Shared mem" =>
+        "Bytes of shared memory per block, as recorded for the launch; only when rows are by launch.";
+    "blocks_per_sm", "Blocks/SM" =>
+        "Blocks of the launch divided by the device's multiprocessors, weighted by each call's duration. Under 1, some \
+         multiprocessors had nothing to do.";
+    "occupancy_percent", "Occupancy" =>
+        "Warps that the launch keeps resident against the most the multiprocessors hold, from its threads, registers, \
+         shared memory and grid; not measured. The profiler's estimate; where it writes 0 because a block has over 48 KiB \
+         of shared memory, the same estimate made here. Weighted by each call's duration.";
+    "tensor_core", "TC" =>
+        "Whether the kernel uses tensor cores (or AMD's matrix cores), by its name: yes, no, or unknown where the name \
+         does not say.";
+};

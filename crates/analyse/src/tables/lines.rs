@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_model::{LineIs, Order, Profile, StrId};
 
 use super::functions::{AmountUnit, Names, share};
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "TimedLine")]
@@ -129,44 +129,19 @@ fn sampled(profile: &Profile, value: usize) -> Lines {
 }
 
 /// Every number of the table of lines.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition { field: "line", label: "Line", text: "The line in its file, counted from 1." },
-    Definition {
-        field: "function_line",
-        label: "Function's line",
-        text: "The line at which the function starts, where the profile says.",
-    },
-    Definition {
-        field: "hits",
-        label: "Hits",
-        text: "How often the line ran. Unknown where stacks were sampled.",
-    },
-    Definition {
-        field: "time_ns",
-        label: "Time",
-        text: "Time in the line: measured around every run of it, with what it called, or, where stacks were sampled, the \
-               time of those whose innermost frame was at it.",
-    },
-    Definition {
-        field: "samples",
-        label: "Samples",
-        text: "The weight of the stacks whose innermost frame was at the line, where the file has counts and no times.",
-    },
-    Definition {
-        field: "bytes",
-        label: "Memory",
-        text: "The memory of the stacks whose innermost frame was at the line, where the profile is one of memory.",
-    },
-    Definition { field: "per_hit_ns", label: "Per hit", text: "Time in the line divided by hits." },
-    Definition {
-        field: "share",
-        label: "% Time",
-        text: "The line's amount divided by the sum over all lines of its function.",
-    },
-    Definition {
-        field: "profile_share",
-        label: "Of all",
-        text: "The line's amount divided by the sum over all lines of the profile.",
-    },
-    Definition { field: "total", label: "Sum", text: "The sum over all lines, in the profile's unit." },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "line", "Line" => "The line in its file, counted from 1.";
+    "function_line", "Function's line" => "The line at which the function starts, where the profile says.";
+    "hits", "Hits" => "How often the line ran. Unknown where stacks were sampled.";
+    "time_ns", "Time" =>
+        "Time in the line: measured around every run of it, with what it called, or, where stacks were sampled, the time \
+         of those whose innermost frame was at it.";
+    "samples", "Samples" =>
+        "The weight of the stacks whose innermost frame was at the line, where the file has counts and no times.";
+    "bytes", "Memory" =>
+        "The memory of the stacks whose innermost frame was at the line, where the profile is one of memory.";
+    "per_hit_ns", "Per hit" => "Time in the line divided by hits.";
+    "share", "% Time" => "The line's amount divided by the sum over all lines of its function.";
+    "profile_share", "Of all" => "The line's amount divided by the sum over all lines of the profile.";
+    "total", "Sum" => "The sum over all lines, in the profile's unit.";
+};

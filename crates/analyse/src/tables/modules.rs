@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{SliceId, Trace};
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::selection::Selection;
 
 /// What a module is known by.
@@ -120,107 +120,49 @@ pub fn analyze(trace: &Trace, selection: &Selection) -> ModulesReport {
 }
 
 /// Every number of a module.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "occurrences",
-        label: "Calls",
-        text: "How often this instance was called at this place in the model; for a class, summed over its \
-               modules.",
-    },
-    Definition {
-        field: "operators",
-        label: "Operators self",
-        text: "Operators run by the module itself: those with no other operator of the module around them, and \
-               not inside a child module.",
-    },
-    Definition {
-        field: "operators_total",
-        label: "Operators",
-        text: "Operators run by the module itself and by all child modules.",
-    },
-    Definition {
-        field: "flops_total",
-        label: "FLOPs",
-        text: "Floating-point operations of all operators inside the module and its child modules, forward \
-               only, by PyTorch's with_flops formulas from the recorded input shapes. They cover mm, addmm, \
-               bmm, baddbmm, conv2d, add and mul; every other operator counts as 0, which means not counted.",
-    },
-    Definition { field: "flops_self", label: "FLOPs, self", text: "FLOPs less those of its child modules." },
-    Definition {
-        field: "host_total_ns",
-        label: "Host total",
-        text: "Summed duration of the module's calls on the host; where only hierarchy texts are recorded, of \
-               its outermost operators.",
-    },
-    Definition {
-        field: "host_self_ns",
-        label: "Host self",
-        text: "Host total less the host total of its child modules; for a class, summed over its modules.",
-    },
-    Definition {
-        field: "device_total_ns",
-        label: "Device total",
-        text: "Summed duration of the kernels, copies and memsets whose launching call (or, without one, whose \
-               operator) lies inside the module. Work that overlaps on the device counts in full.",
-    },
-    Definition {
-        field: "device_self_ns",
-        label: "Device self",
-        text: "Device total less the device total of its child modules; for a class, summed over its modules.",
-    },
-    Definition {
-        field: "backward_host_ns",
-        label: "Backward host",
-        text: "Host time of the backward operators that forward-to-backward links join to the module's \
-               operators, child modules included. Not part of host total.",
-    },
-    Definition {
-        field: "backward_host_self_ns",
-        label: "Backward host self",
-        text: "Backward host time less that of its child modules.",
-    },
-    Definition {
-        field: "backward_device_ns",
-        label: "Backward device",
-        text: "Device time launched by the backward operators that forward-to-backward links join to the \
-               module's operators, child modules included; in the ledger, to those of any module. Not part of \
-               device total.",
-    },
-    Definition {
-        field: "backward_device_self_ns",
-        label: "Backward self",
-        text: "Backward device time less that of its child modules; for a class, summed over its modules.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "occurrences", "Calls" =>
+        "How often this instance was called at this place in the model; for a class, summed over its modules.";
+    "operators", "Operators self" =>
+        "Operators run by the module itself: those with no other operator of the module around them, and not inside a \
+         child module.";
+    "operators_total", "Operators" => "Operators run by the module itself and by all child modules.";
+    "flops_total", "FLOPs" =>
+        "Floating-point operations of all operators inside the module and its child modules, forward only, by PyTorch's \
+         with_flops formulas from the recorded input shapes. They cover mm, addmm, bmm, baddbmm, conv2d, add and mul; \
+         every other operator counts as 0, which means not counted.";
+    "flops_self", "FLOPs, self" => "FLOPs less those of its child modules.";
+    "host_total_ns", "Host total" =>
+        "Summed duration of the module's calls on the host; where only hierarchy texts are recorded, of its outermost \
+         operators.";
+    "host_self_ns", "Host self" =>
+        "Host total less the host total of its child modules; for a class, summed over its modules.";
+    "device_total_ns", "Device total" =>
+        "Summed duration of the kernels, copies and memsets whose launching call (or, without one, whose operator) lies \
+         inside the module. Work that overlaps on the device counts in full.";
+    "device_self_ns", "Device self" =>
+        "Device total less the device total of its child modules; for a class, summed over its modules.";
+    "backward_host_ns", "Backward host" =>
+        "Host time of the backward operators that forward-to-backward links join to the module's operators, child modules \
+         included. Not part of host total.";
+    "backward_host_self_ns", "Backward host self" => "Backward host time less that of its child modules.";
+    "backward_device_ns", "Backward device" =>
+        "Device time launched by the backward operators that forward-to-backward links join to the module's operators, \
+         child modules included; in the ledger, to those of any module. Not part of device total.";
+    "backward_device_self_ns", "Backward self" =>
+        "Backward device time less that of its child modules; for a class, summed over its modules.";
+};
 
 /// Where all device time went.
-pub const LEDGER_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "device_ns",
-        label: "Device time",
-        text: "Summed duration of all kernels, copies and memsets: forward, backward, outside modules and \
-               unlinked add up to it.",
-    },
-    Definition {
-        field: "forward_device_ns",
-        label: "Forward",
-        text: "Device time whose launching call or operator lies inside a module.",
-    },
-    Definition {
-        field: "outside_device_ns",
-        label: "Outside modules",
-        text: "Device time launched outside of every module and of every linked backward operator: the \
-               optimizer, the loss, copies of the input, gradient accumulation.",
-    },
-    Definition {
-        field: "unlinked_device_ns",
-        label: "Unlinked",
-        text: "Device time whose launching call and operator are not in the file.",
-    },
-    Definition {
-        field: "misnested",
-        label: "Misnested",
-        text: "Host calls and operators that overlap a neighbor on their thread without nesting in it. Their \
-               module may be wrong.",
-    },
-];
+pub const LEDGER_DEFINITIONS: &[Definition] = definitions! {
+    "device_ns", "Device time" =>
+        "Summed duration of all kernels, copies and memsets: forward, backward, outside modules and unlinked add up to it.";
+    "forward_device_ns", "Forward" => "Device time whose launching call or operator lies inside a module.";
+    "outside_device_ns", "Outside modules" =>
+        "Device time launched outside of every module and of every linked backward operator: the optimizer, the loss, \
+         copies of the input, gradient accumulation.";
+    "unlinked_device_ns", "Unlinked" => "Device time whose launching call and operator are not in the file.";
+    "misnested", "Misnested" =>
+        "Host calls and operators that overlap a neighbor on their thread without nesting in it. Their module may be \
+         wrong.";
+};

@@ -5,7 +5,7 @@ use serde::Serialize;
 use stepscope_model::{Profile, ValueUnit};
 
 use super::functions::Names;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What a profile holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
@@ -44,30 +44,12 @@ pub fn profile_info(profile: &Profile) -> ProfileInfo {
 }
 
 /// Every number of it.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "sampled_stacks",
-        label: "Stacks",
-        text: "Weighted stacks in the profile; tools often write one for many equal samples.",
-    },
-    Definition {
-        field: "different_stacks",
-        label: "Different stacks",
-        text: "Stacks that differ in at least one frame, those that only begin others counted too.",
-    },
-    Definition {
-        field: "named_functions",
-        label: "Functions",
-        text: "Functions that differ in name or file, and in their first line where the profile has it.",
-    },
-    Definition {
-        field: "counted_functions",
-        label: "Counted functions",
-        text: "Functions with a number of calls, as cProfile counts them.",
-    },
-    Definition {
-        field: "timed_lines",
-        label: "Timed lines",
-        text: "Lines with hits and time, as line_profiler measures them.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "sampled_stacks", "Stacks" => "Weighted stacks in the profile; tools often write one for many equal samples.";
+    "different_stacks", "Different stacks" =>
+        "Stacks that differ in at least one frame, those that only begin others counted too.";
+    "named_functions", "Functions" =>
+        "Functions that differ in name or file, and in their first line where the profile has it.";
+    "counted_functions", "Counted functions" => "Functions with a number of calls, as cProfile counts them.";
+    "timed_lines", "Timed lines" => "Lines with hits and time, as line_profiler measures them.";
+};

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{LaneId, StrId, Tag, Trace};
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::selection::Selection;
 
 pub use fold::Stacks;
@@ -129,20 +129,14 @@ pub fn folded_text(text: &str) -> Cow<'_, str> {
 }
 
 /// Every number of the stack report.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "value_ns",
-        label: "Self",
-        text: "Host self: time during which the leaf was the innermost slice shown on its thread, which for \
-               nested slices is its duration less that of its direct children. Device self: duration of the \
-               device work that is the leaf, under the stack of the call that launched it, or under a frame of \
-               its own if neither that call nor an operator is in the file.",
-    },
-    Definition { field: "count", label: "Count", text: "How many slices contributed time to this stack." },
-    Definition {
-        field: "total_ns",
-        label: "Total",
-        text: "Sum over all stacks. Host self: the time during which at least one slice shown was open, thread \
-               by thread. Device self: the durations of all kernels, copies and memsets.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "value_ns", "Self" =>
+        "Host self: time during which the leaf was the innermost slice shown on its thread, which for nested slices is its \
+         duration less that of its direct children. Device self: duration of the device work that is the leaf, under the \
+         stack of the call that launched it, or under a frame of its own if neither that call nor an operator is in the \
+         file.";
+    "count", "Count" => "How many slices contributed time to this stack.";
+    "total_ns", "Total" =>
+        "Sum over all stacks. Host self: the time during which at least one slice shown was open, thread by thread. Device \
+         self: the durations of all kernels, copies and memsets.";
+};

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Trace;
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 use crate::scope::selection::Selection;
 use crate::tables::functions::AmountUnit;
 use crate::tables::stacks::{self, Frame, Stacks};
@@ -111,50 +111,25 @@ pub struct Flame {
 }
 
 /// Every number of the flame graph.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "total_ns",
-        label: "Total",
-        text: "Sum of the own time of all nodes. Host: the time in which at least one slice was open, thread by \
-               thread. Device and modules: the durations of all kernels, copies and memsets. Modules where nothing \
-               ran on a device: the host time of the outermost modules and of their backward operators.",
-    },
-    Definition {
-        field: "self_ns",
-        label: "Self",
-        text: "Host: time during which this was the innermost slice of its thread. Device: duration of the device \
-               work itself, under the stack of the call that launched it. Modules: device (or host) time of the \
-               module less that of its child modules; its backward pass is listed below it as `(backward)`.",
-    },
-    Definition {
-        field: "total_ns_of",
-        label: "Total of a node",
-        text: "Its own time and that of all nodes below it.",
-    },
-    Definition {
-        field: "count",
-        label: "Count",
-        text: "Host: how many calls. Device: kernels, copies and memsets at or below the node. Modules: calls of the \
-               module; 0 where the file does not tell calls apart. Profiles: weighted stacks at or below the node.",
-    },
-    Definition {
-        field: "pruned_nodes",
-        label: "Put together",
-        text: "Nodes too small to be shown: below the smallest share of the total, or beyond the largest that fit. \
-               Those of one parent stand together beside their siblings as `(N smaller)`, N being how many of its \
-               children that are.",
-    },
-    Definition {
-        field: "pruned_ns",
-        label: "Time put together",
-        text: "The time of these nodes. It is part of the total.",
-    },
-    Definition {
-        field: "deeper_slices",
-        label: "Too deep",
-        text: "Slices beyond the deepest frame shown. Their time counts in that frame.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "total_ns", "Total" =>
+        "Sum of the own time of all nodes. Host: the time in which at least one slice was open, thread by thread. Device \
+         and modules: the durations of all kernels, copies and memsets. Modules where nothing ran on a device: the host \
+         time of the outermost modules and of their backward operators.";
+    "self_ns", "Self" =>
+        "Host: time during which this was the innermost slice of its thread. Device: duration of the device work itself, \
+         under the stack of the call that launched it. Modules: device (or host) time of the module less that of its child \
+         modules; its backward pass is listed below it as `(backward)`.";
+    "total_ns_of", "Total of a node" => "Its own time and that of all nodes below it.";
+    "count", "Count" =>
+        "Host: how many calls. Device: kernels, copies and memsets at or below the node. Modules: calls of the module; 0 \
+         where the file does not tell calls apart. Profiles: weighted stacks at or below the node.";
+    "pruned_nodes", "Put together" =>
+        "Nodes too small to be shown: below the smallest share of the total, or beyond the largest that fit. Those of one \
+         parent stand together beside their siblings as `(N smaller)`, N being how many of its children that are.";
+    "pruned_ns", "Time put together" => "The time of these nodes. It is part of the total.";
+    "deeper_slices", "Too deep" => "Slices beyond the deepest frame shown. Their time counts in that frame.";
+};
 
 pub fn flame(trace: &Trace, query: &FlameQuery) -> Flame {
     match query.weight {

@@ -12,7 +12,7 @@ use stepscope_analyse::causes::account::{self, Account, AccountRow};
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::causes::verdict;
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::steps::{PARTIAL, STEP, WALL};
 use stepscope_analyse::threads::activity::Activity;
 
@@ -59,23 +59,12 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What the sums over steps mean.
-const OWN_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "total_ns",
-        label: "Total",
-        text: "The cause's time summed over the steps that are not partial (over all, if all are).",
-    },
-    Definition {
-        field: "per_step_ns",
-        label: "Per step",
-        text: "The cause's total time divided by the number of these steps, rounded down to the nanosecond.",
-    },
-    Definition {
-        field: "share",
-        label: "Share",
-        text: "The cause's total time / the summed wall time of these steps, as a fraction.",
-    },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "total_ns", "Total" => "The cause's time summed over the steps that are not partial (over all, if all are).";
+    "per_step_ns", "Per step" =>
+        "The cause's total time divided by the number of these steps, rounded down to the nanosecond.";
+    "share", "Share" => "The cause's total time / the summed wall time of these steps, as a fraction.";
+};
 
 /// Causes drawn in the picture before the rest is put together.
 const MAX_CAUSES: usize = 6;

@@ -15,7 +15,7 @@ use stepscope_analyse::compare::{
 };
 use stepscope_analyse::devices::energy::ENERGY;
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::statistics::{Comparison, Rule, Verdict};
 use stepscope_analyse::steps::samples;
 use stepscope_ground::Problem;
@@ -72,41 +72,18 @@ pub(super) const QUESTION: Question = Question {
     ..USUAL
 };
 
-const JUDGED_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "baseline",
-        label: "Before",
-        text: "Step time of the earlier side: the median over its recordings.",
-    },
-    Definition {
-        field: "current",
-        label: "After",
-        text: "Step time of the later side: the median over its recordings.",
-    },
-    Definition {
-        field: "p",
-        label: "p",
-        text: "How likely such a difference, or a larger one, would be if there were none.",
-    },
-    Definition {
-        field: "length",
-        label: "Block",
-        text: "Steps that are resampled together, because neighbors are alike.",
-    },
-    Definition {
-        field: "baseline_repeats",
-        label: "Recordings before",
-        text: "Recordings of the earlier side.",
-    },
-    Definition { field: "current_repeats", label: "Recordings after", text: "Recordings of the later side." },
-    Definition { field: "baseline_values", label: "Steps before", text: "Steps of the earlier side in total." },
-    Definition { field: "current_values", label: "Steps after", text: "Steps of the later side in total." },
-    Definition {
-        field: "repeats_to_decide",
-        label: "Recordings to decide",
-        text: "About how many recordings per side would decide, if nothing was decided and the noise stays as it is.",
-    },
-];
+const JUDGED_DEFINITIONS: &[Definition] = definitions! {
+    "baseline", "Before" => "Step time of the earlier side: the median over its recordings.";
+    "current", "After" => "Step time of the later side: the median over its recordings.";
+    "p", "p" => "How likely such a difference, or a larger one, would be if there were none.";
+    "length", "Block" => "Steps that are resampled together, because neighbors are alike.";
+    "baseline_repeats", "Recordings before" => "Recordings of the earlier side.";
+    "current_repeats", "Recordings after" => "Recordings of the later side.";
+    "baseline_values", "Steps before" => "Steps of the earlier side in total.";
+    "current_values", "Steps after" => "Steps of the later side in total.";
+    "repeats_to_decide", "Recordings to decide" =>
+        "About how many recordings per side would decide, if nothing was decided and the noise stays as it is.";
+};
 
 /// The verdict for programs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use stepscope_analyse::findings::{self, CouldNotLook, Finding, Severity};
 use stepscope_analyse::run::{Run, Unprofiled};
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_ground::Problem;
 use stepscope_model::DocumentKind;
 
@@ -59,43 +59,28 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What the savings are measured against.
-pub(super) const STEP: &[Definition] = &[
-    Definition {
-        field: "step_ns",
-        label: "Mean step",
-        text: "The mean wall time of the steps that are not partial (of all, if all are), rounded down to the \
-               nanosecond. Of a profile, which has no steps, its longest thread.",
-    },
-    Definition {
-        field: "unprofiled_step_ns",
-        label: "Without the profiler",
-        text: "The mean step without the profiler. Measured, where the recording timed steps before it (the mean of the \
-               later two thirds, without pauses; the device's, if that is longer). Else a heuristic: what recording \
-               costs is estimated from the trace (a cost per event, scaled by how long operators take that do nothing) \
-               and taken out of the host's time; then the run is replayed.",
-    },
-    Definition {
-        field: "unprofiled_step_low_ns",
-        label: "At least",
-        text: "Measured: two standard errors less. Else the same if recording cost 30% more than estimated; 100% if the \
-               trace does not say how fast its host is.",
-    },
-    Definition {
-        field: "unprofiled_step_high_ns",
-        label: "At most",
-        text: "Measured: two standard errors more. Else the same if recording cost 30% less than estimated; 100% if the \
-               trace does not say how fast its host is.",
-    },
-];
+pub(super) const STEP: &[Definition] = definitions! {
+    "step_ns", "Mean step" =>
+        "The mean wall time of the steps that are not partial (of all, if all are), rounded down to the nanosecond. Of a \
+         profile, which has no steps, its longest thread.";
+    "unprofiled_step_ns", "Without the profiler" =>
+        "The mean step without the profiler. Measured, where the recording timed steps before it (the mean of the later \
+         two thirds, without pauses; the device's, if that is longer). Else a heuristic: what recording costs is estimated \
+         from the trace (a cost per event, scaled by how long operators take that do nothing) and taken out of the host's \
+         time; then the run is replayed.";
+    "unprofiled_step_low_ns", "At least" =>
+        "Measured: two standard errors less. Else the same if recording cost 30% more than estimated; 100% if the trace \
+         does not say how fast its host is.";
+    "unprofiled_step_high_ns", "At most" =>
+        "Measured: two standard errors more. Else the same if recording cost 30% less than estimated; 100% if the trace \
+         does not say how fast its host is.";
+};
 
-const OWN_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "step_measured",
-        label: "Measured",
-        text: "Whether the step without the profiler was timed before the recording; else it is an estimate.",
-    },
-    Definition { field: "steps", label: "Steps", text: "How many steps the mean step is the mean of." },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "step_measured", "Measured" =>
+        "Whether the step without the profiler was timed before the recording; else it is an estimate.";
+    "steps", "Steps" => "How many steps the mean step is the mean of.";
+};
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     if runs[0].kind() == DocumentKind::Profile {

@@ -11,7 +11,7 @@ use stepscope_analyse::peers::hta::loading::Loading;
 use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
 use stepscope_analyse::peers::tracelens::{TemporalRow, TimelineOptions, temporal_breakdown};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_ground::Problem;
 
 use super::gpu_name;
@@ -42,102 +42,41 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What each number means; the rules are those of HTA 0.6.1.
-const OWN_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "kernel_time_ns",
-        label: "Kernel time",
-        text: "From the start of the first kernel, copy or memset to the end of the last. Idle, compute and non-compute add up to it.",
-    },
-    Definition {
-        field: "compute_ns",
-        label: "Compute",
-        text: "Time during which a kernel other than communication ran; copies and memsets are not compute.",
-    },
-    Definition {
-        field: "non_compute_ns",
-        label: "Non-compute",
-        text: "Time during which communication, a copy or a memset ran and no compute kernel did.",
-    },
-    Definition {
-        field: "idle_ns",
-        label: "Idle",
-        text: "Time during which nothing ran: on the device in the breakdown, between the work of one stream in the idle time.",
-    },
-    Definition {
-        field: "slices",
-        label: "Work",
-        text: "Kernels, copies and memsets of the stream that count.",
-    },
-    Definition {
-        field: "host_wait_ns",
-        label: "Host wait",
-        text: "Gaps before work whose launching call started after the work before it had ended: the host came late.",
-    },
-    Definition {
-        field: "kernel_wait_ns",
-        label: "Kernel wait",
-        text: "Other gaps shorter than 30 microseconds: what starting one kernel after another takes.",
-    },
-    Definition {
-        field: "other_ns",
-        label: "Other",
-        text: "All other gaps, for example waits for another stream.",
-    },
-    Definition {
-        field: "count",
-        label: "Changes",
-        text: "Launches and starts of the stream; each changes the length of its queue.",
-    },
-    Definition {
-        field: "mean",
-        label: "Mean",
-        text: "The mean of the queue lengths after each launch and each start, however long they lasted.",
-    },
-    Definition { field: "p50", label: "Median", text: "The median of the same lengths." },
-    Definition {
-        field: "max",
-        label: "Max",
-        text: "The longest the queue got: work launched and not started yet.",
-    },
-    Definition {
-        field: "full_ns",
-        label: "Full",
-        text: "Time during which the queue held 1,024 or more, which is where launching calls begin to block.",
-    },
-    Definition {
-        field: "full_share",
-        label: "Full",
-        text: "The same as a share of the time from the start of the first slice of the trace to the start of its last.",
-    },
-    Definition { field: "launches", label: "Launches", text: "Kernels whose launching call was recorded." },
-    Definition {
-        field: "short",
-        label: "Short kernels",
-        text: "Launches whose work took less time than the call that launched it.",
-    },
-    Definition {
-        field: "cpu_outliers",
-        label: "Runtime outliers",
-        text: "Launches whose call took longer than 50 microseconds.",
-    },
-    Definition {
-        field: "delay_outliers",
-        label: "Launch delay outliers",
-        text: "Launches whose work started more than 100 microseconds after the call had ended.",
-    },
-    Definition {
-        field: "uncounted",
-        label: "Uncounted",
-        text: "Kernels, copies and memsets without a recorded call, or launched by one HTA does not know as a launch.",
-    },
-    Definition {
-        field: "edges",
-        label: "Edges",
-        text: "Edges of the critical path that are spent on this. The path is the longest way through the starts and ends of slices.",
-    },
-    Definition { field: "time_ns", label: "Time", text: "The time of these edges, summed." },
-    Definition { field: "share", label: "Share", text: "The same as a share of the path." },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "kernel_time_ns", "Kernel time" =>
+        "From the start of the first kernel, copy or memset to the end of the last. Idle, compute and non-compute add up \
+         to it.";
+    "compute_ns", "Compute" =>
+        "Time during which a kernel other than communication ran; copies and memsets are not compute.";
+    "non_compute_ns", "Non-compute" => "Time during which communication, a copy or a memset ran and no compute kernel did.";
+    "idle_ns", "Idle" =>
+        "Time during which nothing ran: on the device in the breakdown, between the work of one stream in the idle time.";
+    "slices", "Work" => "Kernels, copies and memsets of the stream that count.";
+    "host_wait_ns", "Host wait" =>
+        "Gaps before work whose launching call started after the work before it had ended: the host came late.";
+    "kernel_wait_ns", "Kernel wait" =>
+        "Other gaps shorter than 30 microseconds: what starting one kernel after another takes.";
+    "other_ns", "Other" => "All other gaps, for example waits for another stream.";
+    "count", "Changes" => "Launches and starts of the stream; each changes the length of its queue.";
+    "mean", "Mean" => "The mean of the queue lengths after each launch and each start, however long they lasted.";
+    "p50", "Median" => "The median of the same lengths.";
+    "max", "Max" => "The longest the queue got: work launched and not started yet.";
+    "full_ns", "Full" => "Time during which the queue held 1,024 or more, which is where launching calls begin to block.";
+    "full_share", "Full" =>
+        "The same as a share of the time from the start of the first slice of the trace to the start of its last.";
+    "launches", "Launches" => "Kernels whose launching call was recorded.";
+    "short", "Short kernels" => "Launches whose work took less time than the call that launched it.";
+    "cpu_outliers", "Runtime outliers" => "Launches whose call took longer than 50 microseconds.";
+    "delay_outliers", "Launch delay outliers" =>
+        "Launches whose work started more than 100 microseconds after the call had ended.";
+    "uncounted", "Uncounted" =>
+        "Kernels, copies and memsets without a recorded call, or launched by one HTA does not know as a launch.";
+    "edges", "Edges" =>
+        "Edges of the critical path that are spent on this. The path is the longest way through the starts and ends of \
+         slices.";
+    "time_ns", "Time" => "The time of these edges, summed.";
+    "share", "Share" => "The same as a share of the path.";
+};
 
 const NONE: &str = "no device work in this trace; record with ProfilerActivity.CUDA on a GPU";
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::steps::{APART, FoundSteps};
 use stepscope_analyse::tables::profile_info::{self, ProfileInfo, profile_info};
 use stepscope_analyse::tables::run_info::{self, RunInfo};
@@ -41,15 +41,12 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What is said beside the report.
-const OWN_DEFINITIONS: &[Definition] = &[
-    APART,
-    Definition {
-        field: "found_steps",
-        label: "Found steps",
-        text: "How iterations were found that are not marked. None where steps are marked, or where nothing in the trace repeats \
-           for sure.",
-    },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    APART;
+    "found_steps", "Found steps" =>
+        "How iterations were found that are not marked. None where steps are marked, or where nothing in the trace repeats \
+         for sure.";
+};
 
 fn answer(_: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let run = &runs[0];

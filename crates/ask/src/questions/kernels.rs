@@ -10,7 +10,7 @@ use stepscope_analyse::names::kernel_name;
 use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::names::tensor_core::TensorCores;
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::tables::kernels::{self, KernelGroup, KernelRow, KernelsQuery, KernelsReport};
 use stepscope_ground::Problem;
 use stepscope_model::{Kind, Trace};
@@ -53,39 +53,17 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What the sums mean.
-const OWN_DEFINITIONS: &[Definition] = &[
-    Definition { field: "kernel_calls", label: "Kernels", text: "How many kernels are selected." },
-    Definition {
-        field: "kernel_ns",
-        label: "Kernel time",
-        text: "Summed duration of the selected kernels. Kernels that overlap each count in full.",
-    },
-    Definition {
-        field: "unlinked_ns",
-        label: "Without operator",
-        text: "Summed duration of the selected kernels that name no recorded operator.",
-    },
-    Definition {
-        field: "memcpy_ns",
-        label: "Copies",
-        text: "Summed duration of the selected copies. Copies that overlap each count in full.",
-    },
-    Definition {
-        field: "memset_ns",
-        label: "Memsets",
-        text: "Summed duration of the selected memsets. Memsets that overlap each count in full.",
-    },
-    Definition {
-        field: "tensor_core_ns",
-        label: "Tensor core time",
-        text: "Summed duration of the selected kernels whose names say that they use tensor cores.",
-    },
-    Definition {
-        field: "tensor_core_unknown_ns",
-        label: "Tensor cores unknown",
-        text: "Summed duration of the selected kernels whose names do not say whether they use tensor cores.",
-    },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "kernel_calls", "Kernels" => "How many kernels are selected.";
+    "kernel_ns", "Kernel time" => "Summed duration of the selected kernels. Kernels that overlap each count in full.";
+    "unlinked_ns", "Without operator" => "Summed duration of the selected kernels that name no recorded operator.";
+    "memcpy_ns", "Copies" => "Summed duration of the selected copies. Copies that overlap each count in full.";
+    "memset_ns", "Memsets" => "Summed duration of the selected memsets. Memsets that overlap each count in full.";
+    "tensor_core_ns", "Tensor core time" =>
+        "Summed duration of the selected kernels whose names say that they use tensor cores.";
+    "tensor_core_unknown_ns", "Tensor cores unknown" =>
+        "Summed duration of the selected kernels whose names do not say whether they use tensor cores.";
+};
 
 /// The time of all rows together.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -17,7 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::memory::{self, DeviceMemory, Event, MemoryReport, OperatorMemory, Options};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::tables::heap;
 use stepscope_ground::Problem;
 use stepscope_model::{DocumentKind, Ns, Trace};
@@ -158,19 +158,11 @@ fn none(trace: &Trace) -> &'static str {
 }
 
 /// What the question's own numbers mean.
-const OWN_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "share",
-        label: "% of peak",
-        text: "Bytes alive at the peak / the device's peak allocated bytes, as a fraction.",
-    },
-    Definition {
-        field: "range_ns",
-        label: "Range",
-        text: "The window that was asked for: start and end, counted from the trace's first event. The end \
-               itself is outside.",
-    },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "share", "% of peak" => "Bytes alive at the peak / the device's peak allocated bytes, as a fraction.";
+    "range_ns", "Range" =>
+        "The window that was asked for: start and end, counted from the trace's first event. The end itself is outside.";
+};
 
 /// What lived at the peak, by the operator that allocated it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

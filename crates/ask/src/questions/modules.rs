@@ -6,7 +6,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::tables::modules::{self, Module};
 use stepscope_ground::Problem;
 
@@ -51,11 +51,9 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What a class counts.
-const OWN_DEFINITIONS: &[Definition] = &[Definition {
-    field: "modules",
-    label: "Modules",
-    text: "How many modules are of this class: instances, each once per place in the model.",
-}];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "modules", "Modules" => "How many modules are of this class: instances, each once per place in the model.";
+};
 
 /// The modules of one class together.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]

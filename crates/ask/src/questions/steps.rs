@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_analyse::findings;
 use stepscope_analyse::peers::tracelens::{self, TimelineOptions, TimelineRow, timeline_of_steps};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::scope::spread::Spread;
 use stepscope_analyse::steps::breakdown::{self, Breakdown, BreakdownRow, Parts};
 use stepscope_analyse::steps::{self, FoundSteps};
@@ -47,40 +47,24 @@ const FACTS: &[Member] = &[
 ];
 
 /// What is said once.
-const OWN_DEFINITIONS: &[Definition] = &[
-    breakdown::AVERAGE,
-    steps::APART,
-    Definition { field: "spread", label: "Spread", text: "How the wall times of the averaged steps vary." },
-    Definition {
-        field: "p50_ns",
-        label: "p50",
-        text: "The median step by nearest rank: the shortest wall time that at least half of the steps do not exceed.",
-    },
-    Definition {
-        field: "p95_ns",
-        label: "p95",
-        text: "The shortest wall time that at least 95% of the steps do not exceed; with fewer than 20 steps, the longest.",
-    },
-    Definition {
-        field: "p99_ns",
-        label: "p99",
-        text: "The shortest wall time that at least 99% of the steps do not exceed; with fewer than 100 steps, the \
-               longest.",
-    },
-    Definition { field: "max_ns", label: "Max", text: "The wall time of the longest step." },
-    Definition {
-        field: "cv",
-        label: "Variation",
-        text: "Coefficient of variation: standard deviation of the steps' wall times (over all of them, not a sample) / \
-               their mean.",
-    },
-    Definition {
-        field: "device_slices_outside",
-        label: "Outside",
-        text: "Kernels, copies and memsets that no step launched: their launching call lies in no step's host range or \
-               was not recorded.",
-    },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    breakdown::AVERAGE;
+    steps::APART;
+    "spread", "Spread" => "How the wall times of the averaged steps vary.";
+    "p50_ns", "p50" =>
+        "The median step by nearest rank: the shortest wall time that at least half of the steps do not exceed.";
+    "p95_ns", "p95" =>
+        "The shortest wall time that at least 95% of the steps do not exceed; with fewer than 20 steps, the longest.";
+    "p99_ns", "p99" =>
+        "The shortest wall time that at least 99% of the steps do not exceed; with fewer than 100 steps, the longest.";
+    "max_ns", "Max" => "The wall time of the longest step.";
+    "cv", "Variation" =>
+        "Coefficient of variation: standard deviation of the steps' wall times (over all of them, not a sample) / their \
+         mean.";
+    "device_slices_outside", "Outside" =>
+        "Kernels, copies and memsets that no step launched: their launching call lies in no step's host range or was not \
+         recorded.";
+};
 
 /// How much the columns of the parts matter on a narrow screen: what is usually large stays longest.
 const PRIORITIES: [u8; 8] = [180, 130, 110, 160, 140, 170, 175, 120];

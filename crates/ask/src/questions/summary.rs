@@ -20,7 +20,7 @@ use stepscope_analyse::devices::utilization::{self, GpuRow};
 use stepscope_analyse::findings::{self, Finding};
 use stepscope_analyse::memory;
 use stepscope_analyse::run::{self, Run};
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::steps;
 use stepscope_analyse::steps::breakdown;
 use stepscope_analyse::steps::samples::{self, Samples};
@@ -121,73 +121,36 @@ const MEMBERS: &[Member] = &[
 ];
 
 /// Where tables of the summary use one name for different numbers, this says which is which.
-const OWN_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "calls",
-        label: "Calls",
-        text: "Operators and regions: how often it ran, on any thread; a call that is its caller's only one \
-               and has its name is folded into the caller. Kernels and copies: how many ran.",
-    },
-    Definition {
-        field: "kernel_ns",
-        label: "Kernel time",
-        text: "Steps: time during which at least one kernel other than communication ran on any device. GPUs: \
-               the sum of kernel durations from the first step to the last; overlapping kernels each count in \
-               full.",
-    },
-    Definition {
-        field: "start_ns",
-        label: "Start",
-        text: "When it begins, counted from the trace's first event: a step, a slice that shows a finding, or \
-               a recording window. A step begins with its host range, or where the step before it ended if \
-               that is later.",
-    },
-    Definition {
-        field: "dur_ns",
-        label: "Duration",
-        text: "How long a slice that shows a finding, or a recording window, lasts from start to end.",
-    },
-    Definition {
-        field: "bytes",
-        label: "Bytes",
-        text: "Copies: bytes of the calls that record how many they moved. Memory: bytes alive at the peak \
-               that this operator (from this stack) allocated.",
-    },
-    Definition {
-        field: "streams",
-        label: "Streams",
-        text: "Trace: how many device streams have at least one slice. Kernels: the numbers of the streams it ran on.",
-    },
-    Definition {
-        field: "per_step_ns",
-        label: "Per step",
-        text: "Time divided by the number of steps, rounded down to the nanosecond. Causes: of one device, or of the main \
-               thread if there is none. Rows of the top: summed durations of its kernels, copies and memsets, per device; \
-               without a device, self time of the operator or region on the host.",
-    },
-    Definition {
-        field: "of_step",
-        label: "Of the step",
-        text: "The time per step divided by the steps' mean wall time. Rows of the top that overlap each count in full.",
-    },
-    Definition {
-        field: "kernels_per_step",
-        label: "Kernels per step",
-        text: "How many kernels, copies and memsets ran, per step and device.",
-    },
-    Definition {
-        field: "of_roofline",
-        label: "Of roofline",
-        text: "The time that the device's peaks allow divided by the time it took; unknown without recorded shapes or \
-               for a device whose peaks are not known.",
-    },
-    Definition {
-        field: "count",
-        label: "Count",
-        text: "Categories: how many slices or points. Notes: how often it happened. Memory: how many \
-               allocations alive at the peak the bytes came in.",
-    },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "calls", "Calls" =>
+        "Operators and regions: how often it ran, on any thread; a call that is its caller's only one and has its name is \
+         folded into the caller. Kernels and copies: how many ran.";
+    "kernel_ns", "Kernel time" =>
+        "Steps: time during which at least one kernel other than communication ran on any device. GPUs: the sum of kernel \
+         durations from the first step to the last; overlapping kernels each count in full.";
+    "start_ns", "Start" =>
+        "When it begins, counted from the trace's first event: a step, a slice that shows a finding, or a recording \
+         window. A step begins with its host range, or where the step before it ended if that is later.";
+    "dur_ns", "Duration" => "How long a slice that shows a finding, or a recording window, lasts from start to end.";
+    "bytes", "Bytes" =>
+        "Copies: bytes of the calls that record how many they moved. Memory: bytes alive at the peak that this operator \
+         (from this stack) allocated.";
+    "streams", "Streams" =>
+        "Trace: how many device streams have at least one slice. Kernels: the numbers of the streams it ran on.";
+    "per_step_ns", "Per step" =>
+        "Time divided by the number of steps, rounded down to the nanosecond. Causes: of one device, or of the main thread \
+         if there is none. Rows of the top: summed durations of its kernels, copies and memsets, per device; without a \
+         device, self time of the operator or region on the host.";
+    "of_step", "Of the step" =>
+        "The time per step divided by the steps' mean wall time. Rows of the top that overlap each count in full.";
+    "kernels_per_step", "Kernels per step" => "How many kernels, copies and memsets ran, per step and device.";
+    "of_roofline", "Of roofline" =>
+        "The time that the device's peaks allow divided by the time it took; unknown without recorded shapes or for a \
+         device whose peaks are not known.";
+    "count", "Count" =>
+        "Categories: how many slices or points. Notes: how often it happened. Memory: how many allocations alive at the \
+         peak the bytes came in.";
+};
 
 /// Rows of the tables below the first screen.
 const DEFAULT_TOP: usize = 10;

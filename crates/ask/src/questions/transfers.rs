@@ -8,7 +8,7 @@ use stepscope_analyse::causes::transfers::{self, TransferRow, transfers};
 use stepscope_analyse::names::copies::{Direction, HostMemory};
 use stepscope_analyse::roofline::Hardware;
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_ground::Problem;
 use stepscope_model::Trace;
 
@@ -34,12 +34,11 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What the column of our own means.
-const OWN_DEFINITIONS: &[Definition] = &[Definition {
-    field: "of_bus",
-    label: "Of bus",
-    text: "Rate of large copies / the peak bandwidth of the bus between host and device in one direction, from the \
-           vendor's data sheet, as a fraction; none for devices that are not in the hardware table.",
-}];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "of_bus", "Of bus" =>
+        "Rate of large copies / the peak bandwidth of the bus between host and device in one direction, from the vendor's \
+         data sheet, as a fraction; none for devices that are not in the hardware table.";
+};
 
 /// A row beside what the bus of its device could do.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 use stepscope_analyse::replay::ReplayedStep;
 use stepscope_analyse::replay::what_if::{self, Change, MAX_REPLAY_ERROR, WhatIf};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_ground::Problem;
 
 use super::ops::ratio;
@@ -56,34 +56,15 @@ pub(super) const QUESTION: Question = Question {
 };
 
 /// What the columns of our own mean.
-const OWN_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "saves_ns",
-        label: "Saves",
-        text: "Measured less predicted time; below zero if the change costs time.",
-    },
-    Definition {
-        field: "saves_share",
-        label: "Of the step",
-        text: "Measured less predicted time / measured time, as a fraction.",
-    },
-    Definition {
-        field: "saves_unprofiled_ns",
-        label: "Without the profiler",
-        text: "What the change saves of a mean step without the profiler: the difference between two replays from which \
-               the estimated cost of recording is taken out.",
-    },
-    Definition {
-        field: "saves_unprofiled_share",
-        label: "No profiler",
-        text: "The same as a fraction of the step without the profiler.",
-    },
-    Definition {
-        field: "device_slices_changed",
-        label: "Work touched",
-        text: "Kernels, copies and memsets whose duration the change sets.",
-    },
-];
+const OWN_DEFINITIONS: &[Definition] = definitions! {
+    "saves_ns", "Saves" => "Measured less predicted time; below zero if the change costs time.";
+    "saves_share", "Of the step" => "Measured less predicted time / measured time, as a fraction.";
+    "saves_unprofiled_ns", "Without the profiler" =>
+        "What the change saves of a mean step without the profiler: the difference between two replays from which the \
+         estimated cost of recording is taken out.";
+    "saves_unprofiled_share", "No profiler" => "The same as a fraction of the step without the profiler.";
+    "device_slices_changed", "Work touched" => "Kernels, copies and memsets whose duration the change sets.";
+};
 
 /// One replay.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use super::text::time;
 use crate::causes::waits::WaitKind;
 use crate::findings::{
     Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
-    Threshold,
+    thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::{is_allocation, is_synchronization};
@@ -15,18 +15,11 @@ use crate::names::calls::{is_allocation, is_synchronization};
 pub(super) const RULE: Rule = Rule {
     name: "allocator_churn",
     about: "Most steps allocate and free device memory through the driver (cudaMalloc, cudaFree) instead of reusing it.",
-    thresholds: &[
-        Threshold {
-            name: "allocator_churn.steps_share",
-            default: 0.5,
-            text: "share of the steps after the first with calls that allocate or free device memory",
-        },
-        Threshold {
-            name: "allocator_churn.calls_per_step",
-            default: 2.0,
-            text: "such calls per step, on average",
-        },
-    ],
+    thresholds: thresholds! {
+        "allocator_churn.steps_share" = 0.5,
+            "share of the steps after the first with calls that allocate or free device memory";
+        "allocator_churn.calls_per_step" = 2.0, "such calls per step, on average";
+    },
     trials: &["keep-cache", "expandable-segments"],
     other_frameworks: OtherFrameworks::Silent,
     check,

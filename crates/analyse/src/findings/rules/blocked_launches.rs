@@ -4,7 +4,7 @@ use stepscope_model::{LaneId, Ns, SliceId};
 
 use crate::findings::{
     Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
-    Threshold,
+    thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::is_allocation;
@@ -16,18 +16,10 @@ pub(super) const RULE: Rule = Rule {
     name: "blocked_launches",
     about: "Launch calls are blocked in the driver while another thread allocates memory, such as a data loader's pinning \
             thread.",
-    thresholds: &[
-        Threshold {
-            name: "blocked_launches.min_ms",
-            default: 0.5,
-            text: "milliseconds a launch call must take to count as blocked",
-        },
-        Threshold {
-            name: "blocked_launches.min_overlap",
-            default: 0.5,
-            text: "share of such a call during which another thread is in an allocating call",
-        },
-    ],
+    thresholds: thresholds! {
+        "blocked_launches.min_ms" = 0.5, "milliseconds a launch call must take to count as blocked";
+        "blocked_launches.min_overlap" = 0.5, "share of such a call during which another thread is in an allocating call";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

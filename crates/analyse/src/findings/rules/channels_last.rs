@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use super::matrix::scale;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::roofline::{Family, OpCost};
@@ -12,11 +12,9 @@ use crate::roofline::{Family, OpCost};
 pub(super) const RULE: Rule = Rule {
     name: "channels_last",
     about: "Convolutions get NCHW tensors, so kernels that transpose surround each of them.",
-    thresholds: &[Threshold {
-        name: "channels_last.min_share",
-        default: 0.02,
-        text: "share of the device time spent transposing",
-    }],
+    thresholds: thresholds! {
+        "channels_last.min_share" = 0.02, "share of the device time spent transposing";
+    },
     trials: &["channels-last"],
     other_frameworks: OtherFrameworks::Silent,
     check,

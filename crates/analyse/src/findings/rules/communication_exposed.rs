@@ -6,7 +6,7 @@ use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice, Threshold,
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::collective::Operation;
@@ -17,18 +17,11 @@ use crate::threads::activity::Activity;
 pub(super) const RULE: Rule = Rule {
     name: "communication_exposed",
     about: "The device communicates with other ranks while it computes nothing.",
-    thresholds: &[
-        Threshold {
-            name: "communication_exposed.min_share",
-            default: 0.1,
-            text: "share of the steps in communication that no computation hides",
-        },
-        Threshold {
-            name: "communication_exposed.small_kib",
-            default: 1024.0,
-            text: "KiB of a message below which the time to start it decides, not the bandwidth",
-        },
-    ],
+    thresholds: thresholds! {
+        "communication_exposed.min_share" = 0.1, "share of the steps in communication that no computation hides";
+        "communication_exposed.small_kib" = 1024.0,
+            "KiB of a message below which the time to start it decides, not the bandwidth";
+    },
     trials: &["ddp-views"],
     other_frameworks: OtherFrameworks::Words(reword),
     check,

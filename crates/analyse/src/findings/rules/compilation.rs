@@ -5,29 +5,18 @@ use stepscope_model::Ns;
 use super::autotune;
 use super::text::{steps, time};
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 
 pub(super) const RULE: Rule = Rule {
     name: "compilation",
     about: "Code is compiled, loaded onto the device for the first time, or chosen by trial inside the measured steps.",
-    thresholds: &[
-        Threshold {
-            name: "compilation.step_share",
-            default: 0.05,
-            text: "share of a step in compilation or loading that makes it a step that compiles",
-        },
-        Threshold {
-            name: "compilation.recompiling_steps",
-            default: 2.0,
-            text: "number of compiling steps that makes it recompilation",
-        },
-        Threshold {
-            name: "compilation.autotune_factor",
-            default: 2.0,
-            text: "convolution kernels in the first step, divided by those in a later one, that show trials of algorithms",
-        },
-    ],
+    thresholds: thresholds! {
+        "compilation.step_share" = 0.05, "share of a step in compilation or loading that makes it a step that compiles";
+        "compilation.recompiling_steps" = 2.0, "number of compiling steps that makes it recompilation";
+        "compilation.autotune_factor" = 2.0,
+            "convolution kernels in the first step, divided by those in a later one, that show trials of algorithms";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Same,
     check,

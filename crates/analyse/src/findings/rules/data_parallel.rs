@@ -3,18 +3,16 @@
 use stepscope_model::{Kind, SliceId};
 
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, ShownSlice, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, ShownSlice, thresholds,
 };
 use crate::names::by_name::ByName;
 
 pub(super) const RULE: Rule = Rule {
     name: "data_parallel",
     about: "torch.nn.DataParallel drives several devices from one process.",
-    thresholds: &[Threshold {
-        name: "data_parallel.devices",
-        default: 2.0,
-        text: "busy devices in one process that make it medium; with fewer, it is only a remark",
-    }],
+    thresholds: thresholds! {
+        "data_parallel.devices" = 2.0, "busy devices in one process that make it medium; with fewer, it is only a remark";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, ShownSlice, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, ShownSlice, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::comm::is_comm_kernel;
@@ -13,11 +13,9 @@ use crate::threads::activity::Activity;
 pub(super) const RULE: Rule = Rule {
     name: "ddp_without_nccl",
     about: "Ranks exchange GPU tensors through gloo or MPI, that is, through host memory.",
-    thresholds: &[Threshold {
-        name: "ddp_without_nccl.min_share",
-        default: 0.01,
-        text: "share of the steps in ranges of gloo or MPI",
-    }],
+    thresholds: thresholds! {
+        "ddp_without_nccl.min_share" = 0.01, "share of the steps in ranges of gloo or MPI";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -6,25 +6,17 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Attr, Kind, Program, ResultShape};
 
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
 use crate::programs::program_memory;
 
 pub(super) const RULE: Rule = Rule {
     name: "donation",
     about: "JAX: a compiled function keeps arguments in memory while it makes results of the same shapes, as a training step \
             does whose state is not donated.",
-    thresholds: &[
-        Threshold {
-            name: "donation.min_mib",
-            default: 16.0,
-            text: "MiB of arguments that results could take over",
-        },
-        Threshold {
-            name: "donation.min_share",
-            default: 0.1,
-            text: "share of all memory that the function was given",
-        },
-    ],
+    thresholds: thresholds! {
+        "donation.min_mib" = 16.0, "MiB of arguments that results could take over";
+        "donation.min_share" = 0.1, "share of all memory that the function was given";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Same,
     check,

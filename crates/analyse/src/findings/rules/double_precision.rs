@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, Input, Kind, Ns, Order, SliceId, StrId, parse_shapes};
 
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::shapes::texts;
@@ -15,11 +15,9 @@ pub(super) const RULE: Rule = Rule {
     name: "double_precision",
     about: "Operators compute in 64 bits, which takes twice as long as 32 bits on a CPU and up to 64 times on a GPU. Needs \
             record_shapes=True.",
-    thresholds: &[Threshold {
-        name: "double_precision.min_share",
-        default: 0.1,
-        text: "share of the step in operators on tensors of 64-bit numbers",
-    }],
+    thresholds: thresholds! {
+        "double_precision.min_share" = 0.1, "share of the step in operators on tensors of 64-bit numbers";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Words(reword),
     check,

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Trace};
 
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::framework::{compiled_function, eager_operation};
@@ -15,18 +15,11 @@ use crate::threads::activity::Activity;
 pub(super) const RULE: Rule = Rule {
     name: "eager_operations",
     about: "JAX and TensorFlow: a step hands its operations over one by one instead of as one compiled function.",
-    thresholds: &[
-        Threshold {
-            name: "eager_operations.min_per_step",
-            default: 10.0,
-            text: "functions or operations per step at which it no longer counts as one compiled function",
-        },
-        Threshold {
-            name: "eager_operations.min_share",
-            default: 0.1,
-            text: "share of the step that compiling it would save",
-        },
-    ],
+    thresholds: thresholds! {
+        "eager_operations.min_per_step" = 10.0,
+            "functions or operations per step at which it no longer counts as one compiled function";
+        "eager_operations.min_share" = 0.1, "share of the step that compiling it would save";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Same,
     check,

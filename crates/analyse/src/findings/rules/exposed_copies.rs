@@ -5,25 +5,18 @@ use stepscope_model::{Kind, Ns, SliceId};
 use super::xla::{JAX_PREFETCH, staging};
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "exposed_copies",
     about: "Copies to the device run while no kernel does, although their memory is pinned and they could overlap.",
-    thresholds: &[
-        Threshold {
-            name: "exposed_copies.min_exposed_share",
-            default: 0.5,
-            text: "share of the time of these copies during which no kernel ran",
-        },
-        Threshold {
-            name: "exposed_copies.max_copy_share",
-            default: 0.9,
-            text: "share of the steps in copies above which there is nothing left to hide them behind",
-        },
-    ],
+    thresholds: thresholds! {
+        "exposed_copies.min_exposed_share" = 0.5, "share of the time of these copies during which no kernel ran";
+        "exposed_copies.max_copy_share" = 0.9,
+            "share of the steps in copies above which there is nothing left to hide them behind";
+    },
     trials: &["async-copies"],
     other_frameworks: OtherFrameworks::Words(reword),
     check,

@@ -3,7 +3,7 @@
 use super::matrix::{good_ns, kernels, scale, total};
 use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::roofline::{Family, OpCost, Precision};
 use stepscope_model::{Attr, Input, Order, parse_shapes};
@@ -11,18 +11,10 @@ use stepscope_model::{Attr, Input, Order, parse_shapes};
 pub(super) const RULE: Rule = Rule {
     name: "gemm_alignment",
     about: "Matrix products have rows whose length is not a multiple of 8 (16-bit) or 4 (TF32), so slow kernels run.",
-    thresholds: &[
-        Threshold {
-            name: "gemm_alignment.max_efficiency",
-            default: 0.4,
-            text: "share of the peak above which such a product is fast enough",
-        },
-        Threshold {
-            name: "gemm_alignment.min_flops",
-            default: 1e8,
-            text: "FLOPs of a product below which its sizes do not matter",
-        },
-    ],
+    thresholds: thresholds! {
+        "gemm_alignment.max_efficiency" = 0.4, "share of the peak above which such a product is fast enough";
+        "gemm_alignment.min_flops" = 1e8, "FLOPs of a product below which its sizes do not matter";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -1,22 +1,14 @@
 //! Compiled code that leaves the graph: breaks, and the time it takes to find compiled code again.
 
-use crate::findings::{Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
 
 pub(super) const RULE: Rule = Rule {
     name: "graph_breaks",
     about: "torch.compile breaks the program into several graphs per step, or checking its guards takes long.",
-    thresholds: &[
-        Threshold {
-            name: "graph_breaks.min_per_step",
-            default: 1.0,
-            text: "breaks per step that are worth a remark",
-        },
-        Threshold {
-            name: "graph_breaks.min_guard_share",
-            default: 0.05,
-            text: "share of the step in which the host looks for compiled code",
-        },
-    ],
+    thresholds: thresholds! {
+        "graph_breaks.min_per_step" = 1.0, "breaks per step that are worth a remark";
+        "graph_breaks.min_guard_share" = 0.05, "share of the step in which the host looks for compiled code";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

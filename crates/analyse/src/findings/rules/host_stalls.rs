@@ -9,7 +9,7 @@ use super::xla::{JAX_PREFETCH, TF_PIPELINE};
 use crate::causes::cause::Cause;
 use crate::causes::idle::{Gap, GapPart};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold, is_users,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, is_users, thresholds,
 };
 use crate::names::ranges::step_number;
 use crate::threads::activity::Activity;
@@ -19,14 +19,11 @@ pub(super) const RULE: Rule = Rule {
     name: "host_stalls",
     about: "The device waits while the program does something long of its own: preparing data, logging, checkpoints, \
             NumPy, sleeping.",
-    thresholds: &[
-        Threshold {
-            name: "host_stalls.min_ms",
-            default: 1.0,
-            text: "milliseconds of Python and operators without a launch, in one gap of the device, that make a stall",
-        },
-        Threshold { name: "host_stalls.min_share", default: 0.05, text: "share of the steps in such stalls" },
-    ],
+    thresholds: thresholds! {
+        "host_stalls.min_ms" = 1.0,
+            "milliseconds of Python and operators without a launch, in one gap of the device, that make a stall";
+        "host_stalls.min_share" = 0.05, "share of the steps in such stalls";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Words(reword),
     check,

@@ -5,7 +5,7 @@ use stepscope_model::{Kind, SliceId};
 use super::eager_operations;
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
@@ -18,23 +18,11 @@ const MAX_SHOWN: usize = 5;
 pub(super) const RULE: Rule = Rule {
     name: "launch_bound",
     about: "The host cannot launch work as fast as the device finishes it: many short kernels, an empty queue.",
-    thresholds: &[
-        Threshold {
-            name: "launch_bound.min_share",
-            default: 0.15,
-            text: "share of the steps in which a device is idle because of launching",
-        },
-        Threshold {
-            name: "launch_bound.min_dry_share",
-            default: 0.3,
-            text: "share of the work that found its stream empty when it was launched",
-        },
-        Threshold {
-            name: "launch_bound.min_launches_per_step",
-            default: 20.0,
-            text: "launches per step below which launching is not the problem",
-        },
-    ],
+    thresholds: thresholds! {
+        "launch_bound.min_share" = 0.15, "share of the steps in which a device is idle because of launching";
+        "launch_bound.min_dry_share" = 0.3, "share of the work that found its stream empty when it was launched";
+        "launch_bound.min_launches_per_step" = 20.0, "launches per step below which launching is not the problem";
+    },
     trials: &["compile-graphs", "compile", "inference-mode"],
     other_frameworks: OtherFrameworks::Words(reword),
     check,

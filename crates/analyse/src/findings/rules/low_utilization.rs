@@ -2,17 +2,16 @@
 
 use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
-use crate::findings::{Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
 use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
     name: "low_utilization",
     about: "A device is idle for most of the steps; names the largest causes.",
-    thresholds: &[Threshold {
-        name: "low_utilization.busy_share",
-        default: 0.5,
-        text: "share of the steps during which the device is busy, below which it is reported",
-    }],
+    thresholds: thresholds! {
+        "low_utilization.busy_share" = 0.5,
+            "share of the steps during which the device is busy, below which it is reported";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

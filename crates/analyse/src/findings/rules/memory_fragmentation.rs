@@ -3,26 +3,18 @@
 use super::memory_near_limit::capacity;
 use super::text::size;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::DeviceMemory;
 
 pub(super) const RULE: Rule = Rule {
     name: "memory_fragmentation",
     about: "The allocator holds much more device memory than is ever in use.",
-    thresholds: &[
-        Threshold {
-            name: "memory_fragmentation.share",
-            default: 0.3,
-            text: "share of the memory held that is not in use even at the peak",
-        },
-        Threshold { name: "memory_fragmentation.gib", default: 1.0, text: "the minimum amount, in GiB" },
-        Threshold {
-            name: "memory_fragmentation.full_share",
-            default: 0.8,
-            text: "share of the device's memory held that makes it medium",
-        },
-    ],
+    thresholds: thresholds! {
+        "memory_fragmentation.share" = 0.3, "share of the memory held that is not in use even at the peak";
+        "memory_fragmentation.gib" = 1.0, "the minimum amount, in GiB";
+        "memory_fragmentation.full_share" = 0.8, "share of the device's memory held that makes it medium";
+    },
     trials: &["expandable-segments"],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::text::{size, steps};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::{self, DeviceMemory};
 use crate::statistics::growth;
@@ -17,14 +17,10 @@ pub(super) const RULE: Rule = Rule {
     name: "memory_leak",
     about: "Memory in use at the end of each step keeps growing. A heuristic: a robust slope over the steps; the thresholds `leak.*` say \
             when.",
-    thresholds: &[
-        Threshold { name: "memory_leak.mib_per_step", default: 1.0, text: "growth per step in MiB" },
-        Threshold {
-            name: "memory_leak.share_per_step",
-            default: 0.005,
-            text: "growth per step as a share of the mean level",
-        },
-    ],
+    thresholds: thresholds! {
+        "memory_leak.mib_per_step" = 1.0, "growth per step in MiB";
+        "memory_leak.share_per_step" = 0.005, "growth per step as a share of the mean level";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

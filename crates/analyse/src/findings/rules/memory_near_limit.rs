@@ -2,18 +2,16 @@
 
 use super::text::size;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::DeviceMemory;
 
 pub(super) const RULE: Rule = Rule {
     name: "memory_near_limit",
     about: "The memory in use, or held by the allocator, comes close to what the device has.",
-    thresholds: &[Threshold {
-        name: "memory_near_limit.share",
-        default: 0.9,
-        text: "share of the device's memory in use or held at the peak",
-    }],
+    thresholds: thresholds! {
+        "memory_near_limit.share" = 0.9, "share of the device's memory in use or held at the peak";
+    },
     trials: &["expandable-segments"],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -3,7 +3,7 @@
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, BY_NAME_IN_GRAPHS, device_time, example, named, time};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
 use stepscope_model::Order;
@@ -11,18 +11,11 @@ use stepscope_model::Order;
 pub(super) const RULE: Rule = Rule {
     name: "mixed_precision",
     about: "Matrix products, convolutions or attention run in fp32 or TF32 on a device with 16-bit tensor cores.",
-    thresholds: &[
-        Threshold {
-            name: "mixed_precision.min_share",
-            default: 0.1,
-            text: "share of the device time that is matrix work in 32 bits",
-        },
-        Threshold {
-            name: "mixed_precision.max_new_share",
-            default: 0.9,
-            text: "new time of an operator, divided by the old, above which it is not worth changing",
-        },
-    ],
+    thresholds: thresholds! {
+        "mixed_precision.min_share" = 0.1, "share of the device time that is matrix work in 32 bits";
+        "mixed_precision.max_new_share" = 0.9,
+            "new time of an operator, divided by the old, above which it is not worth changing";
+    },
     trials: &["autocast"],
     other_frameworks: OtherFrameworks::Words(reword),
     check,

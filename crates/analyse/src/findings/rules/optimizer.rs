@@ -6,7 +6,7 @@ use stepscope_model::{Kind, SliceId, StrId};
 
 use super::matrix::total;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::roofline::{Family, OpCost};
 use crate::scope::quantile::quantile;
@@ -14,11 +14,9 @@ use crate::scope::quantile::quantile;
 pub(super) const RULE: Rule = Rule {
     name: "optimizer",
     about: "The optimizer updates parameters one by one or with many kernels, although a fused update exists.",
-    thresholds: &[Threshold {
-        name: "optimizer.min_kernels",
-        default: 30.0,
-        text: "kernels of the optimizer per step",
-    }],
+    thresholds: thresholds! {
+        "optimizer.min_kernels" = 30.0, "kernels of the optimizer per step";
+    },
     trials: &["fused-optimizer"],
     other_frameworks: OtherFrameworks::Silent,
     check,

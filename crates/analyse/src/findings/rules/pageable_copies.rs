@@ -5,18 +5,16 @@ use stepscope_model::{Kind, Ns, SliceId};
 use crate::causes::transfers::bytes;
 use crate::findings::{
     Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
-    Threshold,
+    thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "pageable_copies",
     about: "Data is copied to the device from pageable memory: through a staging buffer, while the host waits.",
-    thresholds: &[Threshold {
-        name: "pageable_copies.min_bytes_per_step",
-        default: 1048576.0,
-        text: "bytes per step copied from pageable memory",
-    }],
+    thresholds: thresholds! {
+        "pageable_copies.min_bytes_per_step" = 1048576.0, "bytes per step copied from pageable memory";
+    },
     trials: &["pinned-loader", "async-copies"],
     other_frameworks: OtherFrameworks::Silent,
     check,

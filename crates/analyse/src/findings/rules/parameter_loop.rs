@@ -8,7 +8,7 @@ use stepscope_model::{Kind, Ns, SliceId, StrId};
 
 use super::text::percent;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::threads::callers::at_or_under;
@@ -16,11 +16,9 @@ use crate::threads::callers::at_or_under;
 pub(super) const RULE: Rule = Rule {
     name: "parameter_loop",
     about: "A loop in Python changes many tensors in place, one by one, where one call could change them all.",
-    thresholds: &[Threshold {
-        name: "parameter_loop.min_turns",
-        default: 16.0,
-        text: "iterations of such a loop in a row",
-    }],
+    thresholds: thresholds! {
+        "parameter_loop.min_turns" = 16.0, "iterations of such a loop in a row";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -4,7 +4,7 @@ use stepscope_model::Ns;
 
 use super::text::{percent, time};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::steps::{Partial, Step};
 
@@ -12,11 +12,9 @@ pub(super) const RULE: Rule = Rule {
     name: "pauses",
     about: "Some iterations take several times as long as the usual one, and together much of the time: a validation, a \
             checkpoint, a rollout. Averages leave them out.",
-    thresholds: &[Threshold {
-        name: "pauses.share",
-        default: 0.2,
-        text: "share of the time of all iterations that pauses take",
-    }],
+    thresholds: thresholds! {
+        "pauses.share" = 0.2, "share of the time of all iterations that pauses take";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

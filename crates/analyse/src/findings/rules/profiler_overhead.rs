@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns};
 
 use super::text::time;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::replay::recording::{
     MEASURED_CALL_COST, PER_ALLOCATION_NS, PER_CALL_NS, PER_OPERATOR_NS, PER_PYTHON_CALL_NS, PER_SHAPE_NS,
@@ -15,11 +15,10 @@ pub(super) const RULE: Rule = Rule {
     name: "profiler_overhead",
     about: "Recording takes a large share of the step, so the device looks idler than it is. A heuristic: a cost for each \
             recorded event.",
-    thresholds: &[Threshold {
-        name: "profiler_overhead.min_share",
-        default: 0.1,
-        text: "share of the step that recording stacks, shapes and memory is estimated to take",
-    }],
+    thresholds: thresholds! {
+        "profiler_overhead.min_share" = 0.1,
+            "share of the step that recording stacks, shapes and memory is estimated to take";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -4,25 +4,18 @@ use stepscope_model::Ns;
 
 use super::text::percent;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::run::Phase;
 
 pub(super) const RULE: Rule = Rule {
     name: "recomputation",
     about: "The backward pass runs parts of the forward pass again (activation checkpointing), though memory may be free.",
-    thresholds: &[
-        Threshold {
-            name: "recomputation.min_share",
-            default: 0.05,
-            text: "share of the device work that is done a second time",
-        },
-        Threshold {
-            name: "recomputation.max_memory_share",
-            default: 0.7,
-            text: "share of the device's memory in use above which recomputation is taken to be needed",
-        },
-    ],
+    thresholds: thresholds! {
+        "recomputation.min_share" = 0.05, "share of the device work that is done a second time";
+        "recomputation.max_memory_share" = 0.7,
+            "share of the device's memory in use above which recomputation is taken to be needed";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

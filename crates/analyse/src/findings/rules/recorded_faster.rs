@@ -2,18 +2,17 @@
 
 use super::text::time;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 
 pub(super) const RULE: Rule = Rule {
     name: "recorded_faster",
     about: "The recorded steps take less time than the steps timed before them without the profiler, so something that slows the \
             program down is missing from the recording, such as waiting for batches.",
-    thresholds: &[Threshold {
-        name: "recorded_faster.min_share",
-        default: 0.1,
-        text: "how much longer the steps before must take, as a share of a recorded one, beyond what both vary by",
-    }],
+    thresholds: thresholds! {
+        "recorded_faster.min_share" = 0.1,
+            "how much longer the steps before must take, as a share of a recorded one, beyond what both vary by";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

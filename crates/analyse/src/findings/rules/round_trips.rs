@@ -9,7 +9,7 @@ use stepscope_model::{Kind, LaneId, Ns, Order, SliceId, Trace};
 use crate::causes::transfers::bytes;
 use crate::findings::{
     Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
-    Threshold,
+    thresholds,
 };
 use crate::names::copies::{Direction, copy_name};
 use crate::scope::intervals::Intervals;
@@ -19,14 +19,10 @@ use crate::threads::host_time::Segment;
 pub(super) const RULE: Rule = Rule {
     name: "round_trips",
     about: "Within a step, a tensor is copied to the host and one of the same size is copied back to the device.",
-    thresholds: &[
-        Threshold {
-            name: "round_trips.min_bytes",
-            default: 65536.0,
-            text: "the smallest tensor that counts, in bytes",
-        },
-        Threshold { name: "round_trips.min_per_step", default: 0.5, text: "round trips per step, on average" },
-    ],
+    thresholds: thresholds! {
+        "round_trips.min_bytes" = 65536.0, "the smallest tensor that counts, in bytes";
+        "round_trips.min_per_step" = 0.5, "round trips per step, on average";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -8,7 +8,7 @@ use super::matrix::{good_ns, scale};
 use super::text::percent;
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Precision};
@@ -16,19 +16,11 @@ use crate::roofline::{Family, OpCost, Precision};
 pub(super) const RULE: Rule = Rule {
     name: "slow_kernels",
     about: "The device is busy, but with operators that reach little of what it can do. Needs record_shapes=True.",
-    thresholds: &[
-        Threshold {
-            name: "slow_kernels.min_busy",
-            default: 0.8,
-            text: "share of the time without the profiler in which the device is busy",
-        },
-        Threshold {
-            name: "slow_kernels.max_efficiency",
-            default: 0.5,
-            text: "share of the roofline below which an operator is slow",
-        },
-        Threshold { name: "slow_kernels.min_us", default: 20.0, text: "µs of device time per call" },
-    ],
+    thresholds: thresholds! {
+        "slow_kernels.min_busy" = 0.8, "share of the time without the profiler in which the device is busy";
+        "slow_kernels.max_efficiency" = 0.5, "share of the roofline below which an operator is slow";
+        "slow_kernels.min_us" = 20.0, "µs of device time per call";
+    },
     trials: &["cudnn-benchmark", "compile"],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -4,21 +4,17 @@ use stepscope_model::{Kind, SliceId};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
 pub(super) const RULE: Rule = Rule {
     name: "small_copies",
     about: "Each step makes many small copies from pageable memory to the device, such as scalars one by one.",
-    thresholds: &[
-        Threshold { name: "small_copies.min_per_step", default: 10.0, text: "small copies per step" },
-        Threshold {
-            name: "small_copies.max_bytes",
-            default: 65536.0,
-            text: "the largest copy that is small, in bytes",
-        },
-    ],
+    thresholds: thresholds! {
+        "small_copies.min_per_step" = 10.0, "small copies per step";
+        "small_copies.max_bytes" = 65536.0, "the largest copy that is small, in bytes";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

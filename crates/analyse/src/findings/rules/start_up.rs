@@ -4,7 +4,7 @@ use stepscope_model::{Ns, PackageImport, ProgramPhases};
 
 use super::text::{percent, time};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::names::framework::FRAMEWORK_PACKAGES;
 
@@ -12,20 +12,13 @@ pub(super) const RULE: Rule = Rule {
     name: "start_up",
     about: "The program spends long on imports, weights or compilation before its first iteration. A heuristic: samples of the \
             main thread.",
-    thresholds: &[
-        Threshold { name: "start_up.min_seconds", default: 5.0, text: "seconds of start-up" },
-        Threshold {
-            name: "start_up.part_seconds",
-            default: 2.0,
-            text: "seconds of one part of it: imports, weights or compilation",
-        },
-        Threshold { name: "start_up.part_share", default: 0.2, text: "share of the start-up in that part" },
-        Threshold {
-            name: "start_up.program_share",
-            default: 0.1,
-            text: "share of the whole program that start-up takes, where the recorder has seen its end",
-        },
-    ],
+    thresholds: thresholds! {
+        "start_up.min_seconds" = 5.0, "seconds of start-up";
+        "start_up.part_seconds" = 2.0, "seconds of one part of it: imports, weights or compilation";
+        "start_up.part_share" = 0.2, "share of the start-up in that part";
+        "start_up.program_share" = 0.1,
+            "share of the whole program that start-up takes, where the recorder has seen its end";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Same,
     check,

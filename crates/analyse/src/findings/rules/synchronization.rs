@@ -7,7 +7,7 @@ use stepscope_model::{Ns, Order, SliceId, StrId};
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{
     Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
-    Threshold,
+    thresholds,
 };
 use crate::names::copies::{Direction, copy_name};
 
@@ -15,18 +15,11 @@ pub(super) const RULE: Rule = Rule {
     name: "synchronization",
     about: "The host waits for the device in the middle of a step (.item(), .cpu(), synchronize()) and cannot launch the next \
             work meanwhile.",
-    thresholds: &[
-        Threshold {
-            name: "synchronization.min_per_step",
-            default: 2.0,
-            text: "waits per step, on average; one, to log a loss, is common",
-        },
-        Threshold {
-            name: "synchronization.min_per_step_of_results",
-            default: 0.5,
-            text: "the same for JAX and TensorFlow, which hand over whole steps ahead: one wait per step stops that",
-        },
-    ],
+    thresholds: thresholds! {
+        "synchronization.min_per_step" = 2.0, "waits per step, on average; one, to log a loss, is common";
+        "synchronization.min_per_step_of_results" = 0.5,
+            "the same for JAX and TensorFlow, which hand over whole steps ahead: one wait per step stops that";
+    },
     trials: &["no-synchronize"],
     other_frameworks: OtherFrameworks::Words(reword),
     check,

@@ -3,7 +3,7 @@
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, BY_NAME_IN_GRAPHS, device_time, example, named, time};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::roofline::{Family, OpCost, Pipe, Precision};
 use stepscope_model::Order;
@@ -11,11 +11,9 @@ use stepscope_model::Order;
 pub(super) const RULE: Rule = Rule {
     name: "tf32_off",
     about: "fp32 matrix products run on the ordinary cores, although the device has TF32 tensor cores.",
-    thresholds: &[Threshold {
-        name: "tf32_off.min_share",
-        default: 0.05,
-        text: "share of the device time that is such work",
-    }],
+    thresholds: thresholds! {
+        "tf32_off.min_share" = 0.05, "share of the device time that is such work";
+    },
     trials: &["tf32"],
     other_frameworks: OtherFrameworks::Words(reword),
     check,

@@ -8,7 +8,7 @@ use super::autotune;
 use super::text::time;
 use crate::causes::cause::{ByCause, CAUSES, Cause};
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::run::Saving;
 use crate::steps::Step;
@@ -17,24 +17,14 @@ use crate::threads::activity::Activity;
 pub(super) const RULE: Rule = Rule {
     name: "uneven_steps",
     about: "Some steps take much longer than the usual one: the first ones, every k-th, or a few in between.",
-    thresholds: &[
-        Threshold {
-            name: "uneven_steps.factor",
-            default: 1.5,
-            text: "a step this many times the usual one is slow",
-        },
-        Threshold { name: "uneven_steps.min_steps", default: 3.0, text: "whole steps needed to judge" },
-        Threshold {
-            name: "uneven_steps.variation",
-            default: 0.25,
-            text: "standard deviation divided by the mean that is worth a remark if no single step is slow",
-        },
-        Threshold {
-            name: "uneven_steps.explained",
-            default: 0.5,
-            text: "share of a slow step's excess in compilation or loading that leaves the step to the rule compilation",
-        },
-    ],
+    thresholds: thresholds! {
+        "uneven_steps.factor" = 1.5, "a step this many times the usual one is slow";
+        "uneven_steps.min_steps" = 3.0, "whole steps needed to judge";
+        "uneven_steps.variation" = 0.25,
+            "standard deviation divided by the mean that is worth a remark if no single step is slow";
+        "uneven_steps.explained" = 0.5,
+            "share of a slow step's excess in compilation or loading that leaves the step to the rule compilation";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Same,
     check,

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 use super::matrix::{kernels, total};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Pipe};
@@ -14,18 +14,10 @@ use stepscope_model::{Input, Ns, SliceId};
 pub(super) const RULE: Rule = Rule {
     name: "unfused_attention",
     about: "Attention runs as matrix products with a softmax between them instead of one fused kernel.",
-    thresholds: &[
-        Threshold {
-            name: "unfused_attention.min_sequence",
-            default: 128.0,
-            text: "shortest sequence for which fusing pays off",
-        },
-        Threshold {
-            name: "unfused_attention.min_share",
-            default: 0.02,
-            text: "share of the device time in work on the scores",
-        },
-    ],
+    thresholds: thresholds! {
+        "unfused_attention.min_sequence" = 128.0, "shortest sequence for which fusing pays off";
+        "unfused_attention.min_share" = 0.02, "share of the device time in work on the scores";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -7,7 +7,7 @@
 use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::kernel_family::{KernelFamily, kernel_family};
@@ -18,23 +18,11 @@ pub(super) const RULE: Rule = Rule {
     name: "unfused_pointwise",
     about: "Several elementwise operators in a row, each in a kernel of its own: activations, normalizations and rotary \
             embeddings written by hand.",
-    thresholds: &[
-        Threshold {
-            name: "unfused_pointwise.min_chain",
-            default: 3.0,
-            text: "kernels in a row that make a chain",
-        },
-        Threshold {
-            name: "unfused_pointwise.min_share",
-            default: 0.03,
-            text: "share of a step without the profiler that fusing would save",
-        },
-        Threshold {
-            name: "unfused_pointwise.min_us",
-            default: 5.0,
-            text: "µs of a kernel of a chain: shorter ones move too little to matter",
-        },
-    ],
+    thresholds: thresholds! {
+        "unfused_pointwise.min_chain" = 3.0, "kernels in a row that make a chain";
+        "unfused_pointwise.min_share" = 0.03, "share of a step without the profiler that fusing would save";
+        "unfused_pointwise.min_us" = 5.0, "µs of a kernel of a chain: shorter ones move too little to matter";
+    },
     trials: &["compile", "compile-graphs"],
     other_frameworks: OtherFrameworks::Silent,
     check,

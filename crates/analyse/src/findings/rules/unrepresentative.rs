@@ -1,21 +1,18 @@
 //! The recording is too short, too early or without steps.
 
 use super::text::{steps, time};
-use crate::findings::{Context, Evidence, Finding, Metric, OtherFrameworks, Recorder, Rule, Threshold};
+use crate::findings::{Context, Evidence, Finding, Metric, OtherFrameworks, Recorder, Rule, thresholds};
 use crate::steps::Partial;
 
 pub(super) const RULE: Rule = Rule {
     name: "unrepresentative",
     about: "The profile may not represent the run: too few whole steps, no warm-up, cut steps, or training without marked \
             steps.",
-    thresholds: &[
-        Threshold { name: "unrepresentative.min_steps", default: 3.0, text: "whole steps needed" },
-        Threshold {
-            name: "unrepresentative.warm_up_share",
-            default: 0.05,
-            text: "share of the first step in compilation or loading that shows a lack of warm-up",
-        },
-    ],
+    thresholds: thresholds! {
+        "unrepresentative.min_steps" = 3.0, "whole steps needed";
+        "unrepresentative.warm_up_share" = 0.05,
+            "share of the first step in compilation or loading that shows a lack of warm-up";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

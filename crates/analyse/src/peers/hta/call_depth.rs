@@ -10,15 +10,14 @@ use stepscope_model::{Domain, LaneId, Ns, SliceId, Trace};
 
 use super::loading::{Loaded, Loading};
 use crate::names::by_name::ByName;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[Definition {
-    field: "depth",
-    label: "Depth (HTA)",
-    text: "How many slices enclose this one on its thread, those of the main thread that wait for it included; for \
-           device work, one more than its launching call.",
-}];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "depth", "Depth (HTA)" =>
+        "How many slices enclose this one on its thread, those of the main thread that wait for it included; for device \
+         work, one more than its launching call.";
+};
 
 /// The parents and depths of slices.
 #[derive(Clone, Debug)]

@@ -25,61 +25,35 @@ use self::bound::is_data_loading;
 use self::window::{Clip, window};
 use super::loading::{Loaded, Loading};
 use crate::names::by_name::ByName;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 pub use self::bound::HtaBound;
 pub use self::graph::{Edge, EdgeKind, Graph, Node};
 pub use self::no_path::NoPath;
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "critical_path",
-        label: "Critical path (HTA)",
-        text: "The longest way through a graph of the starts and ends of slices. Edges lead through operators, calls \
-               and device work (weight: their time, but nothing for calls that wait for a device), from one operator \
-               of a thread to the next and between calls that share the runtime's lock (no weight), from a launching \
-               call's start to its work where the stream was idle, from the end of work to the next on the stream if \
-               it starts within 1.5 ms, and along recorded synchronization (no weight).",
-    },
-    Definition {
-        field: "cpu_bound",
-        label: "CPU (HTA)",
-        text: "Time of the path in operators and calls on the host.",
-    },
-    Definition {
-        field: "data_loading",
-        label: "Data loading (HTA)",
-        text: "Time of the path in host slices whose name contains one of the texts given for data loading.",
-    },
-    Definition {
-        field: "gpu_compute_bound",
-        label: "GPU compute (HTA)",
-        text: "Time of the path in kernels but those of communication, in copies and in memsets.",
-    },
-    Definition {
-        field: "gpu_communication_bound",
-        label: "GPU communication (HTA)",
-        text: "Time of the path in kernels whose name, without arguments, starts with nccl, hip or hccl or contains \
-               ncclKernel.",
-    },
-    Definition {
-        field: "gpu_kernel_kernel_overhead",
-        label: "Kernel to kernel (HTA)",
-        text: "Time of the path between the end of device work and the start of the next on its stream.",
-    },
-    Definition {
-        field: "gpu_kernel_launch_overhead",
-        label: "Launch (HTA)",
-        text: "Time of the path between the start of a launching call and the start of its work.",
-    },
-    Definition {
-        field: "unconnected",
-        label: "Unconnected",
-        text: "Kernels, copies and memsets of the window to which no edge leads: their call was not the one they waited \
-               for, and no work before them ended within 1.5 ms.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "critical_path", "Critical path (HTA)" =>
+        "The longest way through a graph of the starts and ends of slices. Edges lead through operators, calls and device \
+         work (weight: their time, but nothing for calls that wait for a device), from one operator of a thread to the \
+         next and between calls that share the runtime's lock (no weight), from a launching call's start to its work where \
+         the stream was idle, from the end of work to the next on the stream if it starts within 1.5 ms, and along \
+         recorded synchronization (no weight).";
+    "cpu_bound", "CPU (HTA)" => "Time of the path in operators and calls on the host.";
+    "data_loading", "Data loading (HTA)" =>
+        "Time of the path in host slices whose name contains one of the texts given for data loading.";
+    "gpu_compute_bound", "GPU compute (HTA)" =>
+        "Time of the path in kernels but those of communication, in copies and in memsets.";
+    "gpu_communication_bound", "GPU communication (HTA)" =>
+        "Time of the path in kernels whose name, without arguments, starts with nccl, hip or hccl or contains ncclKernel.";
+    "gpu_kernel_kernel_overhead", "Kernel to kernel (HTA)" =>
+        "Time of the path between the end of device work and the start of the next on its stream.";
+    "gpu_kernel_launch_overhead", "Launch (HTA)" =>
+        "Time of the path between the start of a launching call and the start of its work.";
+    "unconnected", "Unconnected" =>
+        "Kernels, copies and memsets of the window to which no edge leads: their call was not the one they waited for, and \
+         no work before them ended within 1.5 ms.";
+};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PathOptions {

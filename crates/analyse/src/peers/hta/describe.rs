@@ -3,24 +3,17 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition { field: "count", label: "Count", text: "How many values there are." },
-    Definition { field: "mean", label: "Mean", text: "Their sum over their count." },
-    Definition {
-        field: "std",
-        label: "Std",
-        text: "Sample standard deviation: the root of the squared distances from the mean over count less one.",
-    },
-    Definition {
-        field: "p25",
-        label: "25%",
-        text: "The value a quarter of the way through the sorted values, between two neighbors in proportion; \
-               likewise 50% and 75%.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "count", "Count" => "How many values there are.";
+    "mean", "Mean" => "Their sum over their count.";
+    "std", "Std" => "Sample standard deviation: the root of the squared distances from the mean over count less one.";
+    "p25", "25%" =>
+        "The value a quarter of the way through the sorted values, between two neighbors in proportion; likewise 50% and \
+         75%.";
+};
 
 /// What pandas' `describe` says about a column of numbers. All but the count are missing where there is no value,
 /// and the deviation also where there is only one.

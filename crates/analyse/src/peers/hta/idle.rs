@@ -10,32 +10,18 @@ use stepscope_model::{LaneId, Ns, Trace};
 use super::describe::Describe;
 use super::loading::{Loaded, Loading};
 use crate::devices::busy::device_lanes;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "host_wait",
-        label: "Host wait (HTA)",
-        text: "Gaps before work whose launching call started after the work before it had ended: the host came late.",
-    },
-    Definition {
-        field: "kernel_wait",
-        label: "Kernel wait (HTA)",
-        text: "Other gaps shorter than the threshold (30 microseconds by default): what starting one \
-               kernel after another takes.",
-    },
-    Definition {
-        field: "other",
-        label: "Other (HTA)",
-        text: "All other gaps, for example waits for another stream.",
-    },
-    Definition {
-        field: "overlap_ns",
-        label: "Overlap",
-        text: "By how much negative gaps, from work that overlaps the work before it on its stream, lower the sums.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "host_wait", "Host wait (HTA)" =>
+        "Gaps before work whose launching call started after the work before it had ended: the host came late.";
+    "kernel_wait", "Kernel wait (HTA)" =>
+        "Other gaps shorter than the threshold (30 microseconds by default): what starting one kernel after another takes.";
+    "other", "Other (HTA)" => "All other gaps, for example waits for another stream.";
+    "overlap_ns", "Overlap" =>
+        "By how much negative gaps, from work that overlaps the work before it on its stream, lower the sums.";
+};
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct IdleOptions {

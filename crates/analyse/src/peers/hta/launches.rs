@@ -9,39 +9,23 @@ use stepscope_model::{Attr, Ns, SliceId, Trace};
 use super::launch_calls::in_statistics;
 use super::loading::{Loaded, Loading};
 use crate::names::by_name::ByName;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition { field: "cpu_ns", label: "CPU duration (HTA)", text: "How long the launching call took." },
-    Definition { field: "gpu_ns", label: "GPU duration (HTA)", text: "How long the launched work took." },
-    Definition {
-        field: "delay_ns",
-        label: "Launch delay (HTA)",
-        text: "From the end of the launching call to the start of the work; zero if the work started before. Work \
-               that waits behind other work on its stream has a long delay too.",
-    },
-    Definition {
-        field: "short",
-        label: "Short kernels (HTA)",
-        text: "Launches whose work took less time than the call that launched it.",
-    },
-    Definition {
-        field: "short_in_chart",
-        label: "Short kernels charted (HTA)",
-        text: "Those of them whose call is not an outlier, which are the ones HTA's histogram shows.",
-    },
-    Definition {
-        field: "cpu_outliers",
-        label: "Runtime outliers (HTA)",
-        text: "Launches whose call took longer than the limit (50 microseconds by default).",
-    },
-    Definition {
-        field: "delay_outliers",
-        label: "Launch delay outliers (HTA)",
-        text: "Launches delayed longer than the limit (100 microseconds by default).",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "cpu_ns", "CPU duration (HTA)" => "How long the launching call took.";
+    "gpu_ns", "GPU duration (HTA)" => "How long the launched work took.";
+    "delay_ns", "Launch delay (HTA)" =>
+        "From the end of the launching call to the start of the work; zero if the work started before. Work that waits \
+         behind other work on its stream has a long delay too.";
+    "short", "Short kernels (HTA)" => "Launches whose work took less time than the call that launched it.";
+    "short_in_chart", "Short kernels charted (HTA)" =>
+        "Those of them whose call is not an outlier, which are the ones HTA's histogram shows.";
+    "cpu_outliers", "Runtime outliers (HTA)" =>
+        "Launches whose call took longer than the limit (50 microseconds by default).";
+    "delay_outliers", "Launch delay outliers (HTA)" =>
+        "Launches delayed longer than the limit (100 microseconds by default).";
+};
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LaunchOptions {

@@ -8,30 +8,21 @@ use stepscope_model::{Kind, Ns, SliceId, Trace};
 
 use crate::names::by_name::ByName;
 use crate::names::ranges::step_number;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the options mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "whole_us",
-        label: "Whole microseconds",
-        text: "Whether times are read as 64-bit floats of microseconds, starts then rounded up and ends rounded \
-               down to whole microseconds, as HTA does. A slice may lose up to two microseconds and even get a \
-               negative length; what is lost appears as idle time.",
-    },
-    Definition {
-        field: "drop_last_step",
-        label: "Drop last step",
-        text: "Whether host slices that start at or after the start of the last ProfilerStep, and the device work \
-               they launched, are left out, as HTA does. With fewer than two different steps nothing is left out.",
-    },
-    Definition {
-        field: "drop_unlinked",
-        label: "Drop unlinked",
-        text: "Whether device work without a recorded launching call is left out. HTA does so in traces with two \
-               or more different steps.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "whole_us", "Whole microseconds" =>
+        "Whether times are read as 64-bit floats of microseconds, starts then rounded up and ends rounded down to whole \
+         microseconds, as HTA does. A slice may lose up to two microseconds and even get a negative length; what is lost \
+         appears as idle time.";
+    "drop_last_step", "Drop last step" =>
+        "Whether host slices that start at or after the start of the last ProfilerStep, and the device work they launched, \
+         are left out, as HTA does. With fewer than two different steps nothing is left out.";
+    "drop_unlinked", "Drop unlinked" =>
+        "Whether device work without a recorded launching call is left out. HTA does so in traces with two or more \
+         different steps.";
+};
 
 /// What is done to the slices of a trace before an analysis of HTA's sees them.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]

@@ -13,39 +13,23 @@ use super::launch_calls::fills_queue;
 use super::loading::{Loaded, Loading};
 use crate::devices::busy::device_lanes;
 use crate::names::by_name::ByName;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// What the numbers mean.
-pub const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "length",
-        label: "Queue length (HTA)",
-        text: "Kernels, copies and memsets of the stream that a call has launched and that have not started yet. A \
-               launch counts from the start of its call. Where a launch and a start fall together the launch \
-               counts first; HTA leaves their order to chance.",
-    },
-    Definition {
-        field: "summary",
-        label: "Summary (HTA)",
-        text: "Over the lengths after each launch and each start, however long they lasted.",
-    },
-    Definition {
-        field: "full_ns",
-        label: "Time full (HTA)",
-        text: "Time during which the length was at or above the limit (1024 by default), which is where \
-               launching calls begin to block.",
-    },
-    Definition {
-        field: "full_share",
-        label: "Time full, share (HTA)",
-        text: "Time full over the time from the start of the trace's first slice to the start of its last.",
-    },
-    Definition {
-        field: "uncounted",
-        label: "Uncounted",
-        text: "Kernels, copies and memsets without a recorded call, or launched by one HTA does not know as a launch.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    "length", "Queue length (HTA)" =>
+        "Kernels, copies and memsets of the stream that a call has launched and that have not started yet. A launch counts \
+         from the start of its call. Where a launch and a start fall together the launch counts first; HTA leaves their \
+         order to chance.";
+    "summary", "Summary (HTA)" => "Over the lengths after each launch and each start, however long they lasted.";
+    "full_ns", "Time full (HTA)" =>
+        "Time during which the length was at or above the limit (1024 by default), which is where launching calls begin to \
+         block.";
+    "full_share", "Time full, share (HTA)" =>
+        "Time full over the time from the start of the trace's first slice to the start of its last.";
+    "uncounted", "Uncounted" =>
+        "Kernels, copies and memsets without a recorded call, or launched by one HTA does not know as a launch.";
+};
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct QueueOptions {

@@ -1,61 +1,32 @@
 //! What the numbers of functions mean.
 
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// Every number of the table of functions.
-pub const DEFINITIONS: &[Definition] = &[
-    CALLS,
-    PRIMITIVE_CALLS,
-    Definition {
-        field: "line",
-        label: "Line",
-        text: "The line at which the function starts; unknown where the profile only has the line it was at.",
-    },
-    SELF_NS,
-    SELF_SAMPLES,
-    SELF_BYTES,
-    Definition {
-        field: "self_share",
-        label: "Self %",
-        text: "The function's own amount divided by the sum of all own amounts; time in which threads waited is in neither.",
-    },
-    Definition {
-        field: "self_per_call_ns",
-        label: "Self per call",
-        text: "Own time divided by calls, as the first `percall` of pstats.",
-    },
-    TOTAL_NS,
-    TOTAL_SAMPLES,
-    TOTAL_BYTES,
-    Definition {
-        field: "total_share",
-        label: "Total %",
-        text: "The function's total divided by the sum of all own amounts. Rows overlap: a caller's total holds those of what \
-               it calls.",
-    },
-    Definition {
-        field: "total_per_call_ns",
-        label: "Total per call",
-        text: "Total time divided by primitive calls, as the second `percall` of pstats.",
-    },
-    Definition {
-        field: "waiting_ns",
-        label: "Waiting",
-        text: "Sampled time in which the thread used less than a tenth of a processor while this function was innermost: it \
-               slept, waited for a lock, for I/O or for its turn in the interpreter. It is in no other number. Unknown \
-               where the profile does not say.",
-    },
-    Definition {
-        field: "total",
-        label: "Sum",
-        text: "The sum of all own amounts, in the profile's unit; of a line profile, the sum over its lines.",
-    },
-    Definition {
-        field: "samples",
-        label: "Samples",
-        text: "How many weighted stacks the profile holds. Files may have summed up equal ones.",
-    },
-];
+pub const DEFINITIONS: &[Definition] = definitions! {
+    CALLS;
+    PRIMITIVE_CALLS;
+    "line", "Line" => "The line at which the function starts; unknown where the profile only has the line it was at.";
+    SELF_NS;
+    SELF_SAMPLES;
+    SELF_BYTES;
+    "self_share", "Self %" =>
+        "The function's own amount divided by the sum of all own amounts; time in which threads waited is in neither.";
+    "self_per_call_ns", "Self per call" => "Own time divided by calls, as the first `percall` of pstats.";
+    TOTAL_NS;
+    TOTAL_SAMPLES;
+    TOTAL_BYTES;
+    "total_share", "Total %" =>
+        "The function's total divided by the sum of all own amounts. Rows overlap: a caller's total holds those of what it \
+         calls.";
+    "total_per_call_ns", "Total per call" => "Total time divided by primitive calls, as the second `percall` of pstats.";
+    "waiting_ns", "Waiting" =>
+        "Sampled time in which the thread used less than a tenth of a processor while this function was innermost: it \
+         slept, waited for a lock, for I/O or for its turn in the interpreter. It is in no other number. Unknown where the \
+         profile does not say.";
+    "total", "Sum" => "The sum of all own amounts, in the profile's unit; of a line profile, the sum over its lines.";
+    "samples", "Samples" => "How many weighted stacks the profile holds. Files may have summed up equal ones.";
+};
 
 /// Every number of the table of callers and callees.
 pub const EDGE_DEFINITIONS: &[Definition] =

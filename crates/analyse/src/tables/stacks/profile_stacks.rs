@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_model::{FrameId, Order, Profile, StackId};
 
 use super::folded_text;
-use crate::scope::definition::Definition;
+use crate::scope::definition::{Definition, definitions};
 
 /// Frames of a stack that are written; what is deeper counts in the last.
 const MAX_DEPTH: usize = 1_024;
@@ -58,16 +58,9 @@ pub fn frame_text(profile: &Profile, id: FrameId) -> String {
 }
 
 /// The number of a profile's stack.
-pub const FOLDED_DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "amount",
-        label: "Self",
-        text: "The weight of the samples with this stack: nanoseconds, bytes or whatever the profile counts, as the answer's \
-               `unit` says.",
-    },
-    Definition {
-        field: "total",
-        label: "Sum",
-        text: "Of a profile: the sum over all stacks, in the same unit.",
-    },
-];
+pub const FOLDED_DEFINITIONS: &[Definition] = definitions! {
+    "amount", "Self" =>
+        "The weight of the samples with this stack: nanoseconds, bytes or whatever the profile counts, as the answer's \
+         `unit` says.";
+    "total", "Sum" => "Of a profile: the sum over all stacks, in the same unit.";
+};

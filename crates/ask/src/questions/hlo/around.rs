@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::names::nearest::nearest;
 use stepscope_analyse::roofline::instructions::{InstructionRow, InstructionsQuery, fused_text, instructions};
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_ground::Problem;
 use stepscope_model::{Order, Program, ProgramGraph, Trace};
@@ -23,27 +23,16 @@ const MAX_FAR_NEIGHBORS: usize = 16;
 /// Fused instructions that are listed.
 const MAX_FUSED: usize = 200;
 
-pub(super) const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "hop",
-        label: "Hop",
-        text: "How far an instruction is from the one asked for: -1 is what it takes, 1 who takes its result, 0 itself.",
-    },
-    Definition { field: "node", label: "Node", text: "The number of an instruction in its program." },
-    Definition { field: "from", label: "From", text: "The node whose result is taken." },
-    Definition { field: "to", label: "To", text: "The node that takes it." },
-    Definition {
-        field: "more_operands",
-        label: "More operands",
-        text: "Instructions whose results it takes that are not among these.",
-    },
-    Definition {
-        field: "more_users",
-        label: "More users",
-        text: "Instructions that take its result that are not among these.",
-    },
-    Definition { field: "inside", label: "Fused", text: "How many instructions are fused into it." },
-];
+pub(super) const DEFINITIONS: &[Definition] = definitions! {
+    "hop", "Hop" =>
+        "How far an instruction is from the one asked for: -1 is what it takes, 1 who takes its result, 0 itself.";
+    "node", "Node" => "The number of an instruction in its program.";
+    "from", "From" => "The node whose result is taken.";
+    "to", "To" => "The node that takes it.";
+    "more_operands", "More operands" => "Instructions whose results it takes that are not among these.";
+    "more_users", "More users" => "Instructions that take its result that are not among these.";
+    "inside", "Fused" => "How many instructions are fused into it.";
+};
 
 /// An instruction near the one asked for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]

@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_analyse::memory::heap_profile;
 use stepscope_analyse::memory::history::{FailedAllocation, History, Obstacle, largest};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_ground::Problem;
 use stepscope_model::{BlockState, Profile, Segment, Snapshot};
 
@@ -17,64 +17,26 @@ use crate::ask::Ask;
 use crate::form::{Member, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Table, units};
 
-pub(super) const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "allocated_bytes_now",
-        label: "In use",
-        text: "Bytes that the program holds when the snapshot was taken, rounded up as the allocator does.",
-    },
-    Definition {
-        field: "allocated_bytes_peak",
-        label: "Peak in use",
-        text: "The most bytes that the program held at once since the history begins.",
-    },
-    Definition {
-        field: "reserved_bytes_now",
-        label: "Reserved",
-        text: "Bytes that the allocator has taken from the device and not given back.",
-    },
-    Definition {
-        field: "reserved_bytes_peak",
-        label: "Peak reserved",
-        text: "The most bytes that the allocator had taken at once since the history begins.",
-    },
-    Definition {
-        field: "pending_bytes",
-        label: "Pending",
-        text: "Bytes that the program gave back, but that another stream may still use.",
-    },
-    Definition { field: "free_bytes", label: "Free inside", text: "Reserved bytes that nothing uses." },
-    Definition {
-        field: "largest_free_bytes",
-        label: "Largest free",
-        text: "The longest free stretch of one segment: a request for more needs new memory from the device.",
-    },
-    Definition {
-        field: "segments_taken",
-        label: "Taken",
-        text: "Segments that the allocator took from the device during the history. Each makes the host wait.",
-    },
-    Definition {
-        field: "segments_returned",
-        label: "Returned",
-        text: "Segments that the allocator gave back to the device during the history.",
-    },
-    Definition {
-        field: "asked_bytes",
-        label: "Asked for",
-        text: "Bytes of a request that the allocator could not meet.",
-    },
-    Definition {
-        field: "device_free_bytes",
-        label: "Left on device",
-        text: "Bytes that the device had left then. A limit on the process may forbid using them.",
-    },
-    Definition {
-        field: "unmatched",
-        label: "Unmatched",
-        text: "Entries of the history that do not fit the others: frees of what was never allocated, and the like.",
-    },
-];
+pub(super) const DEFINITIONS: &[Definition] = definitions! {
+    "allocated_bytes_now", "In use" =>
+        "Bytes that the program holds when the snapshot was taken, rounded up as the allocator does.";
+    "allocated_bytes_peak", "Peak in use" => "The most bytes that the program held at once since the history begins.";
+    "reserved_bytes_now", "Reserved" => "Bytes that the allocator has taken from the device and not given back.";
+    "reserved_bytes_peak", "Peak reserved" =>
+        "The most bytes that the allocator had taken at once since the history begins.";
+    "pending_bytes", "Pending" => "Bytes that the program gave back, but that another stream may still use.";
+    "free_bytes", "Free inside" => "Reserved bytes that nothing uses.";
+    "largest_free_bytes", "Largest free" =>
+        "The longest free stretch of one segment: a request for more needs new memory from the device.";
+    "segments_taken", "Taken" =>
+        "Segments that the allocator took from the device during the history. Each makes the host wait.";
+    "segments_returned", "Returned" => "Segments that the allocator gave back to the device during the history.";
+    "asked_bytes", "Asked for" => "Bytes of a request that the allocator could not meet.";
+    "device_free_bytes", "Left on device" =>
+        "Bytes that the device had left then. A limit on the process may forbid using them.";
+    "unmatched", "Unmatched" =>
+        "Entries of the history that do not fit the others: frees of what was never allocated, and the like.";
+};
 
 /// One device's allocator.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]

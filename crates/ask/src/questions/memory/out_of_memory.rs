@@ -7,7 +7,7 @@ use serde::Serialize;
 use stepscope_analyse::memory::history::{History, Obstacle};
 use stepscope_analyse::memory::out_of_memory::{HolderRow, OutOfMemory, out_of_memory};
 use stepscope_analyse::run::Run;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_ground::Problem;
 use stepscope_model::Snapshot;
 
@@ -18,29 +18,14 @@ use crate::ask::Ask;
 use crate::form::{Member, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, units, wrap};
 
-pub(super) const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "missing_bytes",
-        label: "Missing",
-        text: "What was asked for, less what was free inside and what the device had left for the process; 0 if that would have been \
-               enough in one piece.",
-    },
-    Definition {
-        field: "refusal",
-        label: "Request",
-        text: "Which refused request this is about, counted from 1.",
-    },
-    Definition {
-        field: "held_share",
-        label: "% in use",
-        text: "What a line held when the request was refused, divided by all bytes in use then.",
-    },
-    Definition {
-        field: "at_ns_refused",
-        label: "At",
-        text: "When the request was refused, counted from the first entry of the history.",
-    },
-];
+pub(super) const DEFINITIONS: &[Definition] = definitions! {
+    "missing_bytes", "Missing" =>
+        "What was asked for, less what was free inside and what the device had left for the process; 0 if that would have \
+         been enough in one piece.";
+    "refusal", "Request" => "Which refused request this is about, counted from 1.";
+    "held_share", "% in use" => "What a line held when the request was refused, divided by all bytes in use then.";
+    "at_ns_refused", "At" => "When the request was refused, counted from the first entry of the history.";
+};
 
 /// Lines to name for each request.
 const MAX_HOLDERS: usize = 5;

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::programs::program_memory;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_ground::Problem;
 use stepscope_model::{Attr, Order, Program, Trace};
 
@@ -17,61 +17,23 @@ use crate::ask::Ask;
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::arrange;
 
-pub(super) const DEFINITIONS: &[Definition] = &[
-    Definition { field: "program_id", label: "Number", text: "The number by which events name the program." },
-    Definition {
-        field: "argument_bytes",
-        label: "Arguments",
-        text: "Memory that the compiler counts for the program's arguments.",
-    },
-    Definition {
-        field: "result_bytes",
-        label: "Results",
-        text: "Memory for results that take over no argument's.",
-    },
-    Definition {
-        field: "aliased_bytes",
-        label: "Donated",
-        text: "Of the arguments' memory, what results take over because the arguments were donated.",
-    },
-    Definition { field: "constant_bytes", label: "Constants", text: "Memory for the program's constants." },
-    Definition {
-        field: "temporary_bytes",
-        label: "Temporaries",
-        text: "Memory for what lives only while the program runs, gaps between buffers included.",
-    },
-    Definition {
-        field: "planned_bytes",
-        label: "Planned",
-        text: "Arguments, results, constants and temporaries together. Generated code is not in the file.",
-    },
-    Definition {
-        field: "program_peak_bytes",
-        label: "Peak",
-        text: "The most bytes of buffers that are live at one time, by the order in which the compiler takes and gives back memory. \
-               Unknown if the file does not have that order.",
-    },
-    Definition {
-        field: "live_buffers",
-        label: "Live",
-        text: "How many buffers are live at the program's peak.",
-    },
-    Definition {
-        field: "buffer_bytes",
-        label: "Size",
-        text: "The size of a buffer that is live at its program's peak.",
-    },
-    Definition {
-        field: "buffer_share",
-        label: "% of peak",
-        text: "The size of the buffer / the program's peak.",
-    },
-    Definition {
-        field: "buffer_line",
-        label: "Line",
-        text: "The line of source code of the instruction that fills it.",
-    },
-];
+pub(super) const DEFINITIONS: &[Definition] = definitions! {
+    "program_id", "Number" => "The number by which events name the program.";
+    "argument_bytes", "Arguments" => "Memory that the compiler counts for the program's arguments.";
+    "result_bytes", "Results" => "Memory for results that take over no argument's.";
+    "aliased_bytes", "Donated" => "Of the arguments' memory, what results take over because the arguments were donated.";
+    "constant_bytes", "Constants" => "Memory for the program's constants.";
+    "temporary_bytes", "Temporaries" => "Memory for what lives only while the program runs, gaps between buffers included.";
+    "planned_bytes", "Planned" =>
+        "Arguments, results, constants and temporaries together. Generated code is not in the file.";
+    "program_peak_bytes", "Peak" =>
+        "The most bytes of buffers that are live at one time, by the order in which the compiler takes and gives back \
+         memory. Unknown if the file does not have that order.";
+    "live_buffers", "Live" => "How many buffers are live at the program's peak.";
+    "buffer_bytes", "Size" => "The size of a buffer that is live at its program's peak.";
+    "buffer_share", "% of peak" => "The size of the buffer / the program's peak.";
+    "buffer_line", "Line" => "The line of source code of the instruction that fills it.";
+};
 
 /// Programs and buffers that a screen shows beside the memory of the run.
 const MAX_SHOWN: usize = 5;

@@ -6,7 +6,7 @@ use stepscope_model::Order;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::run::Hot;
-use stepscope_analyse::scope::definition::Definition;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_analyse::tables::functions::{AmountUnit, FunctionRow};
 use stepscope_analyse::tables::lines::{LineRow, Lines};
 
@@ -46,45 +46,20 @@ pub(super) struct HotLine {
 }
 
 /// What the numbers of both mean.
-pub(super) const DEFINITIONS: &[Definition] = &[
-    Definition {
-        field: "own",
-        label: "Self",
-        text: "Hot functions: `self` of `stepscope functions`, in the profile's unit: time, samples or memory of the function \
-               itself, without what it called.",
-    },
-    Definition {
-        field: "own_share",
-        label: "Self %",
-        text: "Hot functions: self time as a share of total self time, excluding waiting.",
-    },
-    Definition {
-        field: "with_callees",
-        label: "Total",
-        text: "Hot functions: `total` of `stepscope functions`: the function with all that it called, recursion counted once.",
-    },
-    Definition {
-        field: "with_callees_share",
-        label: "Total %",
-        text: "Hot functions: the total divided by the sum of all own amounts.",
-    },
-    Definition {
-        field: "waited_ns",
-        label: "Waiting",
-        text: "Hot functions: time in which a sampled thread used less than a tenth of a processor while the function was \
-               innermost; it is in no other number.",
-    },
-    Definition {
-        field: "on_line",
-        label: "On the line",
-        text: "Hot lines: time, samples or memory of the line, as `stepscope lines` shows it.",
-    },
-    Definition {
-        field: "on_line_share",
-        label: "Of all lines",
-        text: "Hot lines: the line's amount divided by the sum over all lines of the profile.",
-    },
-];
+pub(super) const DEFINITIONS: &[Definition] = definitions! {
+    "own", "Self" =>
+        "Hot functions: `self` of `stepscope functions`, in the profile's unit: time, samples or memory of the function \
+         itself, without what it called.";
+    "own_share", "Self %" => "Hot functions: self time as a share of total self time, excluding waiting.";
+    "with_callees", "Total" =>
+        "Hot functions: `total` of `stepscope functions`: the function with all that it called, recursion counted once.";
+    "with_callees_share", "Total %" => "Hot functions: the total divided by the sum of all own amounts.";
+    "waited_ns", "Waiting" =>
+        "Hot functions: time in which a sampled thread used less than a tenth of a processor while the function was \
+         innermost; it is in no other number.";
+    "on_line", "On the line" => "Hot lines: time, samples or memory of the line, as `stepscope lines` shows it.";
+    "on_line_share", "Of all lines" => "Hot lines: the line's amount divided by the sum over all lines of the profile.";
+};
 pub(super) struct HotSpots {
     pub(super) functions: Vec<HotFunction>,
     /// Those with the largest totals, where they are others.

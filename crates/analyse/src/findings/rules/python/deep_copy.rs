@@ -1,17 +1,15 @@
 //! Copies of everything below an object.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "deep_copy",
     about: "A plain Python program spends much of its time in copy.deepcopy.",
-    thresholds: &[Threshold {
-        name: "deep_copy.min_share",
-        default: 0.1,
-        text: "share of the run in copy.deepcopy",
-    }],
+    thresholds: thresholds! {
+        "deep_copy.min_share" = 0.1, "share of the run in copy.deepcopy";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

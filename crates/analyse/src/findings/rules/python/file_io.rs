@@ -1,17 +1,15 @@
 //! Files: opening, reading, writing and listing them.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "file_io",
     about: "A plain Python program spends much of its time opening, reading, writing or listing files.",
-    thresholds: &[Threshold {
-        name: "file_io.min_share",
-        default: 0.15,
-        text: "share of the run in functions that work on files",
-    }],
+    thresholds: thresholds! {
+        "file_io.min_share" = 0.15, "share of the run in functions that work on files";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -1,17 +1,15 @@
 //! Garbage collections that the program asks for.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "garbage_collection",
     about: "A plain Python program spends much of its time in gc.collect.",
-    thresholds: &[Threshold {
-        name: "garbage_collection.min_share",
-        default: 0.05,
-        text: "share of the run in gc.collect",
-    }],
+    thresholds: thresholds! {
+        "garbage_collection.min_share" = 0.05, "share of the run in gc.collect";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

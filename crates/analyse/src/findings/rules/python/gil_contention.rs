@@ -2,35 +2,19 @@
 
 use super::machine;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "gil_contention",
     about: "Several threads of a plain Python program want to run but together use about one core: they wait for \
             the GIL. A heuristic, from samples and the process's CPU counter.",
-    thresholds: &[
-        Threshold {
-            name: "gil_contention.min_threads",
-            default: 1.5,
-            text: "threads that do not wait, on average over the run",
-        },
-        Threshold {
-            name: "gil_contention.thread_share",
-            default: 0.2,
-            text: "share of the run that a thread must be busy to count; two are needed",
-        },
-        Threshold {
-            name: "gil_contention.max_cores",
-            default: 1.2,
-            text: "cores that the process uses, on average",
-        },
-        Threshold {
-            name: "gil_contention.max_machine",
-            default: 0.9,
-            text: "busy share of all cores above which threads may wait for a core instead",
-        },
-    ],
+    thresholds: thresholds! {
+        "gil_contention.min_threads" = 1.5, "threads that do not wait, on average over the run";
+        "gil_contention.thread_share" = 0.2, "share of the run that a thread must be busy to count; two are needed";
+        "gil_contention.max_cores" = 1.2, "cores that the process uses, on average";
+        "gil_contention.max_machine" = 0.9, "busy share of all cores above which threads may wait for a core instead";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

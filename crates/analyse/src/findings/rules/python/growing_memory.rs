@@ -5,7 +5,7 @@ use stepscope_model::Kind;
 use super::super::text::size;
 use super::machine;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::statistics::growth;
 
@@ -13,19 +13,11 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "growing_memory",
     about: "The memory of the process keeps growing over the run. A heuristic: a robust slope of the monitor's values, without the first \
             quarter of the run; the thresholds `leak.*` say when. Not judged where operators are recorded, which fill memory themselves.",
-    thresholds: &[
-        Threshold {
-            name: "growing_memory.min_seconds",
-            default: 2.0,
-            text: "seconds that the values must span",
-        },
-        Threshold { name: "growing_memory.mib", default: 64.0, text: "growth over these values in MiB" },
-        Threshold {
-            name: "growing_memory.share",
-            default: 0.2,
-            text: "the same as a share of the level at which they begin",
-        },
-    ],
+    thresholds: thresholds! {
+        "growing_memory.min_seconds" = 2.0, "seconds that the values must span";
+        "growing_memory.mib" = 64.0, "growth over these values in MiB";
+        "growing_memory.share" = 0.2, "the same as a share of the level at which they begin";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

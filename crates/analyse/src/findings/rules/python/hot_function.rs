@@ -2,18 +2,16 @@
 
 use super::super::text::{percent, time as time_text};
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold,
+    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
 };
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "hot_function",
     about: "A function of the program takes much of each step in its own Python code, outside of operators. Only where no device \
             works: there the step is as long as the main thread's work.",
-    thresholds: &[Threshold {
-        name: "hot_function.min_share",
-        default: 0.15,
-        text: "share of the steps in the function's own code",
-    }],
+    thresholds: thresholds! {
+        "hot_function.min_share" = 0.15, "share of the steps in the function's own code";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -2,7 +2,7 @@
 
 use super::super::text::time as time_text;
 use super::library::Library;
-use crate::findings::{Context, Evidence, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Evidence, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::framework::FRAMEWORK_PACKAGES;
 use crate::names::function::Function;
 use crate::run::{AmountUnit, FunctionsTotal};
@@ -10,14 +10,10 @@ use crate::run::{AmountUnit, FunctionsTotal};
 pub(in super::super) const RULE: Rule = Rule {
     name: "imports",
     about: "A plain Python program spends much of its time importing modules.",
-    thresholds: &[
-        Threshold { name: "imports.min_share", default: 0.2, text: "share of the run spent importing" },
-        Threshold {
-            name: "imports.min_seconds",
-            default: 0.3,
-            text: "seconds of importing; a sample counts as 10 ms. Every program imports something",
-        },
-    ],
+    thresholds: thresholds! {
+        "imports.min_share" = 0.2, "share of the run spent importing";
+        "imports.min_seconds" = 0.3, "seconds of importing; a sample counts as 10 ms. Every program imports something";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

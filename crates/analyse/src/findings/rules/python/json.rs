@@ -1,13 +1,15 @@
 //! Encoding and decoding JSON.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "json",
     about: "A plain Python program spends much of its time encoding or decoding JSON.",
-    thresholds: &[Threshold { name: "json.min_share", default: 0.1, text: "share of the run in json" }],
+    thresholds: thresholds! {
+        "json.min_share" = 0.1, "share of the run in json";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -1,17 +1,15 @@
 //! Logging and printing.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "logging",
     about: "A plain Python program spends much of its time logging or printing.",
-    thresholds: &[Threshold {
-        name: "logging.min_share",
-        default: 0.1,
-        text: "share of the run in logging and print",
-    }],
+    thresholds: thresholds! {
+        "logging.min_share" = 0.1, "share of the run in logging and print";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

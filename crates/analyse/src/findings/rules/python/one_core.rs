@@ -1,17 +1,17 @@
 //! One core is busy and the others are not.
 
 use super::machine;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "one_core",
     about: "A plain Python program keeps only one of many cores busy for a long time.",
-    thresholds: &[
-        Threshold { name: "one_core.min_seconds", default: 10.0, text: "seconds that the run takes" },
-        Threshold { name: "one_core.min_cores", default: 4.0, text: "cores of the machine, at least" },
-        Threshold { name: "one_core.min_busy", default: 0.8, text: "cores that the process uses, at least" },
-        Threshold { name: "one_core.max_busy", default: 1.2, text: "cores that the process uses, at most" },
-    ],
+    thresholds: thresholds! {
+        "one_core.min_seconds" = 10.0, "seconds that the run takes";
+        "one_core.min_cores" = 4.0, "cores of the machine, at least";
+        "one_core.min_busy" = 0.8, "cores that the process uses, at least";
+        "one_core.max_busy" = 1.2, "cores that the process uses, at most";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

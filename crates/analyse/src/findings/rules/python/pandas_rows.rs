@@ -1,17 +1,15 @@
 //! Pandas, row by row.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "pandas_rows",
     about: "A program goes through a DataFrame row by row, with apply, iterrows or applymap.",
-    thresholds: &[Threshold {
-        name: "pandas_rows.min_share",
-        default: 0.1,
-        text: "share of the run in apply, iterrows and applymap",
-    }],
+    thresholds: thresholds! {
+        "pandas_rows.min_share" = 0.1, "share of the run in apply, iterrows and applymap";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -1,14 +1,16 @@
 //! Objects that are pickled, most often to be sent to another process.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "pickling",
     about: "A plain Python program spends much of its time pickling objects, such as those it sends to other \
             processes.",
-    thresholds: &[Threshold { name: "pickling.min_share", default: 0.1, text: "share of the run in pickling" }],
+    thresholds: thresholds! {
+        "pickling.min_share" = 0.1, "share of the run in pickling";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

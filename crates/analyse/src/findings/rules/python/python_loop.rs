@@ -4,7 +4,7 @@ use stepscope_model::{LineRow, Profile};
 
 use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
 use crate::names::library_file::is_library_file;
 use crate::run::{PythonTime, longest_function_ns};
 
@@ -12,39 +12,17 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "python_loop",
     about: "A loop of simple statements in pure Python takes much of the run: NumPy may do the same at once. A heuristic: lines that \
             run often and are cheap, or a function with long calls that does all of it itself.",
-    thresholds: &[
-        Threshold { name: "python_loop.min_share", default: 0.3, text: "share of the run in the loop" },
-        Threshold {
-            name: "python_loop.min_hits",
-            default: 10_000.0,
-            text: "times that a line of the loop ran",
-        },
-        Threshold {
-            name: "python_loop.hits_per_call",
-            default: 100.0,
-            text: "the same divided by how often the function's first line ran",
-        },
-        Threshold {
-            name: "python_loop.max_us_per_hit",
-            default: 2.0,
-            text: "µs of one run of a line, above which it calls something of weight",
-        },
-        Threshold {
-            name: "python_loop.min_ms_per_call",
-            default: 20.0,
-            text: "ms of a function's own per call that show a loop, where only calls are counted",
-        },
-        Threshold {
-            name: "python_loop.own_share",
-            default: 0.8,
-            text: "share of such a function's time that is its own",
-        },
-        Threshold {
-            name: "python_loop.max_calls",
-            default: 100.0,
-            text: "calls of others per call of such a function, above which it does more than arithmetic",
-        },
-    ],
+    thresholds: thresholds! {
+        "python_loop.min_share" = 0.3, "share of the run in the loop";
+        "python_loop.min_hits" = 10_000.0, "times that a line of the loop ran";
+        "python_loop.hits_per_call" = 100.0, "the same divided by how often the function's first line ran";
+        "python_loop.max_us_per_hit" = 2.0, "µs of one run of a line, above which it calls something of weight";
+        "python_loop.min_ms_per_call" = 20.0,
+            "ms of a function's own per call that show a loop, where only calls are counted";
+        "python_loop.own_share" = 0.8, "share of such a function's time that is its own";
+        "python_loop.max_calls" = 100.0,
+            "calls of others per call of such a function, above which it does more than arithmetic";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

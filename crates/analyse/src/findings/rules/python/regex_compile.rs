@@ -1,24 +1,17 @@
 //! Regular expressions that are compiled, or looked up, again and again.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "regex_compile",
     about: "A plain Python program compiles regular expressions again and again, or looks up compiled ones.",
-    thresholds: &[
-        Threshold {
-            name: "regex_compile.min_share",
-            default: 0.05,
-            text: "share of the run in which expressions are compiled or looked up",
-        },
-        Threshold {
-            name: "regex_compile.min_calls",
-            default: 100.0,
-            text: "times they were, where calls are counted: modules compile some when they are imported",
-        },
-    ],
+    thresholds: thresholds! {
+        "regex_compile.min_share" = 0.05, "share of the run in which expressions are compiled or looked up";
+        "regex_compile.min_calls" = 100.0,
+            "times they were, where calls are counted: modules compile some when they are imported";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -4,32 +4,20 @@ use stepscope_model::{CallRow, Caller};
 
 use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
 use crate::run::PythonTime;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "repeated_calls",
     about: "One function calls another very often, and that takes much of the run: if its arguments repeat, its results could be kept. \
             A heuristic: a profile does not know arguments.",
-    thresholds: &[
-        Threshold {
-            name: "repeated_calls.min_share",
-            default: 0.3,
-            text: "share of the run in the called function",
-        },
-        Threshold { name: "repeated_calls.min_calls", default: 5_000.0, text: "calls by the one caller" },
-        Threshold { name: "repeated_calls.per_call", default: 1_000.0, text: "calls per call of the caller" },
-        Threshold {
-            name: "repeated_calls.max_us",
-            default: 200.0,
-            text: "µs per call, above which a call does work of weight",
-        },
-        Threshold {
-            name: "repeated_calls.min_us",
-            default: 2.0,
-            text: "µs per call, below which looking a result up costs as much",
-        },
-    ],
+    thresholds: thresholds! {
+        "repeated_calls.min_share" = 0.3, "share of the run in the called function";
+        "repeated_calls.min_calls" = 5_000.0, "calls by the one caller";
+        "repeated_calls.per_call" = 1_000.0, "calls per call of the caller";
+        "repeated_calls.max_us" = 200.0, "µs per call, above which a call does work of weight";
+        "repeated_calls.min_us" = 2.0, "µs per call, below which looking a result up costs as much";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -1,17 +1,15 @@
 //! Numbers and dates turned into text and back.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "text_formatting",
     about: "A plain Python program spends much of its time formatting text, or parsing dates with strptime.",
-    thresholds: &[Threshold {
-        name: "text_formatting.min_share",
-        default: 0.1,
-        text: "share of the run in formatting and in strptime",
-    }],
+    thresholds: thresholds! {
+        "text_formatting.min_share" = 0.1, "share of the run in formatting and in strptime";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -2,7 +2,7 @@
 
 use super::super::text::percent;
 use super::library::{evidence, verify};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 use crate::names::python_frame::WAITING;
 use crate::names::waiting::{WaitKind, waits_inside};
@@ -12,18 +12,10 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "waiting",
     about: "The main thread of a plain Python program sleeps, or waits for the network, another process or a lock, \
             while no other thread works.",
-    thresholds: &[
-        Threshold {
-            name: "waiting.min_share",
-            default: 0.2,
-            text: "share of the run in which the main thread waits",
-        },
-        Threshold {
-            name: "waiting.max_busy",
-            default: 0.6,
-            text: "busy time of all threads, divided by the run, above which others work meanwhile",
-        },
-    ],
+    thresholds: thresholds! {
+        "waiting.min_share" = 0.2, "share of the run in which the main thread waits";
+        "waiting.max_busy" = 0.6, "busy time of all threads, divided by the run, above which others work meanwhile";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

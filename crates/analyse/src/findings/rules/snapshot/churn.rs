@@ -2,7 +2,7 @@
 
 use super::{device, histories, short, source};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::history::History;
 use crate::memory::retries::retries;
@@ -11,11 +11,9 @@ use stepscope_model::{Snapshot, StackId};
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_churn",
     about: "In a memory snapshot, segments are given back to the device and taken again, over and over.",
-    thresholds: &[Threshold {
-        name: "snapshot_churn.segments",
-        default: 10.0,
-        text: "segments given back, and segments taken afterwards",
-    }],
+    thresholds: thresholds! {
+        "snapshot_churn.segments" = 10.0, "segments given back, and segments taken afterwards";
+    },
     trials: &["keep-cache"],
     other_frameworks: OtherFrameworks::Silent,
     check,

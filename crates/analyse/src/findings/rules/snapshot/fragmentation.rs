@@ -3,7 +3,7 @@
 use super::super::text::{percent, size};
 use super::{bytes, device, histories};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::history::History;
 use crate::memory::out_of_memory::is_expandable;
@@ -12,14 +12,10 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_fragmentation",
     about: "In a memory snapshot, the allocator took more from the device, or refused a request, although enough was free in \
             pieces.",
-    thresholds: &[
-        Threshold {
-            name: "snapshot_fragmentation.share",
-            default: 0.3,
-            text: "share of the memory reserved that was free then",
-        },
-        Threshold { name: "snapshot_fragmentation.gib", default: 1.0, text: "the least of it, in GiB" },
-    ],
+    thresholds: thresholds! {
+        "snapshot_fragmentation.share" = 0.3, "share of the memory reserved that was free then";
+        "snapshot_fragmentation.gib" = 1.0, "the least of it, in GiB";
+    },
     trials: &["expandable-segments"],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -3,7 +3,7 @@
 use super::super::text::{size, time};
 use super::{device, histories, short, source};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::iterations::IterationMark;
 use crate::memory::leaks::{Grouping, Leaks, MIN_GROWTH_BYTES, leaks};
@@ -13,11 +13,10 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_leak",
     about: "In a memory snapshot, what a line holds between iterations keeps growing. A heuristic: a robust \
             slope over the iterations, without the first; the thresholds `leak.*` say when.",
-    thresholds: &[Threshold {
-        name: "snapshot_leak.mib",
-        default: MIN_GROWTH_BYTES as f64 / 1_048_576.0,
-        text: "growth of a line over the iterations compared, in MiB",
-    }],
+    thresholds: thresholds! {
+        "snapshot_leak.mib" = MIN_GROWTH_BYTES as f64 / 1_048_576.0,
+            "growth of a line over the iterations compared, in MiB";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

@@ -4,7 +4,7 @@
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::capacity::{counted_retries, usable};
 use crate::memory::history::History;
@@ -15,18 +15,11 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_near_limit",
     about: "In a memory snapshot, the peak comes close to what the process can have, or the allocator had to give its cache \
             back to the device to serve a request.",
-    thresholds: &[
-        Threshold {
-            name: "snapshot_near_limit.share",
-            default: 0.9,
-            text: "share of the memory that the process can have, in use or reserved at the peak",
-        },
-        Threshold {
-            name: "snapshot_near_limit.retries",
-            default: 1.0,
-            text: "requests for which the cache was given back (low; three times as many are medium)",
-        },
-    ],
+    thresholds: thresholds! {
+        "snapshot_near_limit.share" = 0.9, "share of the memory that the process can have, in use or reserved at the peak";
+        "snapshot_near_limit.retries" = 1.0,
+            "requests for which the cache was given back (low; three times as many are medium)";
+    },
     trials: &["expandable-segments"],
     other_frameworks: OtherFrameworks::Silent,
     check,

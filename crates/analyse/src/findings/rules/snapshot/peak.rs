@@ -2,7 +2,7 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Threshold};
+use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
 use crate::memory::capacity::usable;
 use crate::memory::categories::{Categories, Category};
 use crate::memory::history::History;
@@ -13,24 +13,13 @@ pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_peak",
     about: "In a memory snapshot with a large peak, recomputing activations would lower it, by a replay of the history, or \
             gradients or the optimizer's state make up most of it. Guesses from stacks.",
-    thresholds: &[
-        Threshold {
-            name: "snapshot_peak.saved_share",
-            default: 0.2,
-            text: "how much lower the peak would be with activations recomputed, as a share of it",
-        },
-        Threshold {
-            name: "snapshot_peak.share",
-            default: 0.5,
-            text: "share of the peak that is gradients or the optimizer's state",
-        },
-        Threshold { name: "snapshot_peak.gib", default: 1.0, text: "the least peak, in GiB" },
-        Threshold {
-            name: "snapshot_peak.device_share",
-            default: 0.5,
-            text: "the least share of the device's memory that is reserved at the peak, where that is known",
-        },
-    ],
+    thresholds: thresholds! {
+        "snapshot_peak.saved_share" = 0.2, "how much lower the peak would be with activations recomputed, as a share of it";
+        "snapshot_peak.share" = 0.5, "share of the peak that is gradients or the optimizer's state";
+        "snapshot_peak.gib" = 1.0, "the least peak, in GiB";
+        "snapshot_peak.device_share" = 0.5,
+            "the least share of the device's memory that is reserved at the peak, where that is known";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,

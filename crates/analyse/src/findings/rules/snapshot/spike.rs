@@ -3,7 +3,7 @@
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, Threshold,
+    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::history::History;
 use crate::memory::iterations::{IterationMark, iterations};
@@ -13,15 +13,11 @@ use stepscope_model::{Snapshot, StackId};
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_spike",
     about: "In a memory snapshot, the peak belongs to one iteration that needs much more than the others.",
-    thresholds: &[
-        Threshold {
-            name: "snapshot_spike.share",
-            default: 0.3,
-            text: "how far the highest iteration is above the middle one, as a share of it",
-        },
-        Threshold { name: "snapshot_spike.mib", default: 256.0, text: "the least of it, in MiB" },
-        Threshold { name: "snapshot_spike.min_iterations", default: 5.0, text: "iterations needed to judge" },
-    ],
+    thresholds: thresholds! {
+        "snapshot_spike.share" = 0.3, "how far the highest iteration is above the middle one, as a share of it";
+        "snapshot_spike.mib" = 256.0, "the least of it, in MiB";
+        "snapshot_spike.min_iterations" = 5.0, "iterations needed to judge";
+    },
     trials: &[],
     other_frameworks: OtherFrameworks::Silent,
     check,
