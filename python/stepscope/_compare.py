@@ -141,9 +141,9 @@ class Diff(_DiffAnswer):
         """The change by module, operator and kernel; all of it unless ``top`` was given. It adds up to ``delta_ns``."""
         return self._table("rows")
 
-    def figures(self) -> Table:
-        """Other figures of both: utilization, launches, copies, memory."""
-        return self._table("figures")
+    def metrics(self) -> Table:
+        """Other metrics of both: utilization, launches, copies, memory."""
+        return self._table("metrics")
 
     def findings(self) -> Table:
         """Findings that appeared, went away or stayed."""

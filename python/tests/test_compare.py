@@ -33,7 +33,7 @@ def test_tables_add_up() -> None:
     found = stepscope.diff(SLOW, FAST)
     assert sum(found.rows().column("delta_ns")) == found.delta_ns
     assert sum(found.causes().column("delta_ns")) == found.delta_ns
-    assert len(found.figures()) > 5 and len(found.findings()) > 0
+    assert len(found.metrics()) > 5 and len(found.findings()) > 0
 
 
 def test_sides_may_have_several_recordings() -> None:

@@ -1,6 +1,6 @@
 // The measurements as Markdown, with what was promised beside them. Pure.
 
-import { count, median, ms, percentile, size } from "./figures.mjs";
+import { count, median, ms, percentile, size } from "./numbers.mjs";
 
 /** A limit is for traces up to `events`; without it, for all. */
 export const LIMITS = {

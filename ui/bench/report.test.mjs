@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { median, ms, percentile, size } from "./figures.mjs";
+import { median, ms, percentile, size } from "./numbers.mjs";
 import { summary } from "./measures/motion.mjs";
 import { readOptions, repeatsFor } from "./options.mjs";
 import { broken, LIMITS, lines, render, verdict } from "./report.mjs";

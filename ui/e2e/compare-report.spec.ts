@@ -26,7 +26,7 @@ test("the comparison opens from a file, without a network", async ({ page, conte
   expect((await columnOf(page, "Changes by place", "Change")).slice(0, 10)).toEqual(
     first.map((row) => signedTime(row.delta_ns)),
   );
-  expect((await rowsOf(page, "Metrics")).length).toBe(answer.figures.length);
+  expect((await rowsOf(page, "Metrics")).length).toBe(answer.metrics.length);
   expect((await rowsOf(page, "Findings")).length).toBe(answer.findings.length);
   await expectAccessible(page, "a comparison in one file");
   await page.getByRole("button", { name: "Swap" }).click();

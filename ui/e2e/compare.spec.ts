@@ -164,11 +164,11 @@ test("the table is sorted, filtered and linked", async ({ page, serve }) => {
 
 test("metrics and findings are the answer's", async ({ page, serve }) => {
   await openPair(page, serve, [SLOW, FAST]);
-  const { figures, findings } = diff(SLOW, FAST);
+  const { metrics, findings } = diff(SLOW, FAST);
   const heads = await page.locator('table[aria-label="Metrics"] tbody th').allInnerTexts();
-  expect(heads.map((text) => text.toLowerCase())).toEqual(figures.map((row) => row.figure.toLowerCase()));
+  expect(heads.map((text) => text.toLowerCase())).toEqual(metrics.map((row) => row.metric.toLowerCase()));
   const cells = await rowsOf(page, "Metrics");
-  figures.forEach((row, at) => {
+  metrics.forEach((row, at) => {
     if (row.unit === "nanoseconds") expect(cells[at]?.[0]).toBe(time(row.before ?? 0));
     if (row.unit === "bytes" && row.after !== null) expect(cells[at]?.[1]).toBe(amount(row.after, "bytes"));
     if (row.delta === 0) expect(cells[at]?.[2]).toBe("0");

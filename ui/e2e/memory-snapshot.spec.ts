@@ -119,11 +119,11 @@ test("a request that failed is on the picture, and the map says why", async ({ p
 interface Leaked {
   leaks: { function: string; line: number; growth_bytes_each: number; held_bytes: number }[];
   full: { limit_bytes: number; iterations_left: number }[];
-  looked_at: { told: string }[];
+  looked_at: { text: string }[];
 }
 
 interface Refused {
-  out_of_memory: { told: string; asked_bytes: number; missing_bytes: number }[];
+  out_of_memory: { text: string; asked_bytes: number; missing_bytes: number }[];
   holders: { function: string; held_bytes: number; category: string }[];
 }
 
@@ -140,7 +140,7 @@ async function expectLeaks(page: Page, told: Leaked): Promise<void> {
   }
   const all = told.leaks.reduce((sum, leak) => sum + leak.growth_bytes_each, 0);
   await expect(card).toContainText(`grows by ${bytes(all)} per iteration`);
-  await expect(card).toContainText(told.looked_at[0]!.told);
+  await expect(card).toContainText(told.looked_at[0]!.text);
   for (const full of told.full) {
     await expect(card).toContainText(`${bytes(full.limit_bytes)} would be full after`);
     await expect(card).toContainText(`${full.iterations_left.toLocaleString("en-US")} iteration`);
@@ -150,7 +150,7 @@ async function expectLeaks(page: Page, told: Leaked): Promise<void> {
 /** Why memory ran out, as the terminal has it, is on the page. */
 async function expectRefusal(page: Page, told: Refused): Promise<void> {
   const card = page.getByRole("region", { name: /^Out of memory: a shortage/ });
-  await expect(card).toContainText(told.out_of_memory[0]!.told);
+  await expect(card).toContainText(told.out_of_memory[0]!.text);
   await expect(card).toContainText(bytes(told.out_of_memory[0]!.missing_bytes));
   const rows = card.getByRole("table", { name: "What held most then" }).getByRole("row");
   await expect(rows).toHaveCount(told.holders.length + 1);
@@ -171,7 +171,7 @@ test("where nothing grows, the page says what it looked at and has no card", asy
   await open(SNAPSHOTS.ring, "memory");
   const told = ask<Leaked>("memory", SNAPSHOTS.ring, "--leaks");
   expect(told.leaks).toEqual([]);
-  await expect(page.getByRole("note")).toContainText(told.looked_at[0]!.told);
+  await expect(page.getByRole("note")).toContainText(told.looked_at[0]!.text);
   await expect(page.getByRole("region", { name: "What grows" })).toHaveCount(0);
 });
 

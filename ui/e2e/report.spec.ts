@@ -8,7 +8,7 @@ import { expectAccessible } from "./support/axe.ts";
 import { readTrace } from "./support/events.ts";
 import { address, expect, idle, params, test, turnTo, visit } from "./support/fixtures.ts";
 import { TABS, TRACES, VIEWS } from "./support/paths.ts";
-import { figures, rowsOf, shown } from "./support/read.ts";
+import { metricsOf, rowsOf, shown } from "./support/read.ts";
 import { offline, sectionsOf, urlOf } from "./support/report.ts";
 import { placeOf, stats } from "./support/timeline.ts";
 
@@ -50,7 +50,7 @@ test("its figures are those of the live page", async ({ page, context, open, rep
   await visit(report, urlOf(file));
   for (const [view, table] of TABLES) {
     for (const one of [page, report]) await turnTo(one, address(view));
-    expect(await figures(report), view).toEqual(await figures(page));
+    expect(await metricsOf(report), view).toEqual(await metricsOf(page));
     const live = await rowsOf(page, table);
     expect(live.length, table).toBeGreaterThan(3);
     // One screen may hold a row more: a note, a download.
@@ -58,7 +58,7 @@ test("its figures are those of the live page", async ({ page, context, open, rep
   }
   for (const tab of ["idle", "roofline", "path"] as const) {
     for (const one of [page, report]) await turnTo(one, address("diagnosis", { tab }));
-    expect(await figures(report), tab).toEqual(await figures(page));
+    expect(await metricsOf(report), tab).toEqual(await metricsOf(page));
   }
   await expect(report.locator("a[download]")).toHaveCount(0);
 });

@@ -24,7 +24,7 @@ use crate::statistics::{Comparison, Rule, Sample, Verdict, compare};
 use pieces::Pieces;
 
 pub use definitions::DEFINITIONS;
-pub use matching::Matched;
+pub use matching::MatchLevel;
 pub use metrics::{MetricRow, MetricUnit};
 pub use rows::{CauseChange, Change, ChangeRow};
 pub use several::{ComparedBy, PairRow, Several, SideRow, several};
@@ -38,7 +38,6 @@ pub struct DiffQuery {
     pub rule: Rule,
 }
 
-/// The step of one side.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StepSide {
     pub recordings: u64,
@@ -90,7 +89,7 @@ pub struct Diff {
     /// By place; they add up to `delta_ns`, and those of one cause to its change.
     pub rows: Vec<ChangeRow>,
     /// Other metrics of both.
-    pub figures: Vec<MetricRow>,
+    pub metrics: Vec<MetricRow>,
     /// Findings that appeared, went away or stayed.
     pub findings: Vec<FindingChange>,
     /// What is not alike, in words: differences that the change may come from, or that make it mean little.
@@ -100,7 +99,7 @@ pub struct Diff {
 /// What is worked out for each side by itself.
 struct Side {
     pieces: Vec<Pieces>,
-    figures: Vec<Option<f64>>,
+    metrics: Vec<Option<f64>>,
     findings: Vec<Finding>,
 }
 
@@ -109,7 +108,7 @@ impl Side {
     fn new(runs: &[Arc<Run>], query: &DiffQuery, thresholds: &Thresholds) -> Side {
         Side {
             pieces: runs.iter().map(|run| pieces::pieces(run, query.device)).collect(),
-            figures: metrics::values(runs),
+            metrics: metrics::values(runs),
             findings: runs.first().map(|run| findings(run, thresholds)).unwrap_or_default(),
         }
     }
@@ -141,7 +140,7 @@ pub fn diff(before: &[Arc<Run>], after: &[Arc<Run>], query: &DiffQuery, threshol
         after: after_step,
         causes,
         rows,
-        figures: metrics::rows(&a.figures, &b.figures),
+        metrics: metrics::rows(&a.metrics, &b.metrics),
         findings: finding_changes(a.findings, b.findings),
         unlike: likeness::unlike(before, after),
     }
@@ -159,7 +158,6 @@ fn step_side(side: &[Pieces]) -> StepSide {
     }
 }
 
-/// How long steps take.
 struct StepNumbers {
     count: u64,
     mean_ns: i64,

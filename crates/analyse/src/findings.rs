@@ -18,8 +18,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Order, SliceId, TriedFix};
 
+pub(crate) use context::evidence;
 pub use context::{Context, is_users};
-pub use coverage::{CouldNotLook, could_not_look, uncovered};
+pub use coverage::{UncheckedRules, unchecked_rules, uncovered};
 pub use definitions::DEFINITIONS;
 pub(crate) use edit::Edit;
 pub use recorder::{Recorder, how_to_mark_steps, program};
@@ -44,7 +45,6 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// The word for it.
     pub fn label(self) -> &'static str {
         match self {
             Severity::Info => "info",
@@ -84,7 +84,7 @@ pub enum Estimate {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Evidence {
     pub label: String,
-    pub value: Metric,
+    pub value: Amount,
     /// What it means, so that a reader can recompute it.
     pub definition: &'static str,
 }
@@ -92,11 +92,10 @@ pub struct Evidence {
 /// A value with its unit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "unit", content = "value")]
-pub enum Metric {
+pub enum Amount {
     Ns(i64),
     /// A part of a whole, 0 to 1.
     Share(f64),
-    /// A number of things.
     Count(u64),
     Bytes(i64),
     BytesPerSecond(f64),
@@ -110,7 +109,6 @@ pub enum Metric {
 pub struct ShownSlice {
     pub name: String,
     pub start_ns: i64,
-    /// How long it is.
     pub dur_ns: i64,
     /// The slice; in machine output its number in this file.
     #[serde(serialize_with = "crate::scope::slice_number::serialize")]
@@ -125,13 +123,11 @@ impl ShownSlice {
     }
 }
 
-/// What one rule found.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     pub rule: &'static str,
     /// One line: what, and how much.
     pub title: String,
-    /// How much it matters.
     pub severity: Severity,
     /// How sure the rule is.
     pub confidence: Confidence,
@@ -143,13 +139,10 @@ pub struct Finding {
     pub saves_unprofiled_ns: Option<i64>,
     /// The same as a part of that step.
     pub saves_unprofiled_share: Option<f64>,
-    /// Where that comes from.
     pub estimate: Estimate,
     /// The best of its changes that was measured.
     pub measured: Option<TriedFix>,
-    /// The same in words.
     pub measured_text: Option<String>,
-    /// What it rests on.
     pub evidence: Vec<Evidence>,
     pub why: String,
     pub fix: String,

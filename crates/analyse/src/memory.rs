@@ -222,7 +222,6 @@ struct Question<'a> {
     trace: &'a Trace,
     records: &'a Records,
     selection: &'a Selection,
-    /// Where a window begins.
     begin: Option<Ns>,
     options: &'a Options,
 }

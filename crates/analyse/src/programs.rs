@@ -26,7 +26,6 @@ pub struct ProgramWork {
 /// The instruction that a piece of work runs.
 #[derive(Copy, Clone, Debug)]
 pub struct InstructionAt<'t> {
-    /// Its program.
     pub program: &'t Program,
     /// Its position in the program's schedule.
     pub at: u32,

@@ -108,7 +108,6 @@ struct StepNodes {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ReplayedStep {
     pub step: i64,
-    /// How long it took.
     pub measured_ns: i64,
     /// How long it takes in the replay.
     pub replayed_ns: i64,

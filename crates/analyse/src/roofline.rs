@@ -35,14 +35,13 @@ pub use definitions::{DEFINITIONS, HARDWARE_DEFINITIONS, STEP_DEFINITIONS};
 pub use hardware::{Hardware, PeaksBy, TABLE_DATE, known as known_hardware};
 pub use mfu::{MeanUse, StepUse};
 pub use number::{Pipe, Precision};
-pub use report::{OverPeak, Roofline, RooflineDevice, RooflineRow, UnmodelledRow};
+pub use report::{OverPeak, Roofline, RooflineDevice, RooflineRow, UnmodeledRow};
 
 use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
 use crate::scope::selection::Selection;
 
-/// What makes a row.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum RooflineBy {
     Name,
@@ -55,7 +54,6 @@ pub enum RooflineBy {
 pub struct RooflineQuery {
     /// The part of the trace that counts.
     pub selection: Selection,
-    /// What makes a row.
     pub by: RooflineBy,
 }
 
@@ -67,19 +65,19 @@ pub fn roofline(trace: &Trace, query: &RooflineQuery) -> Roofline {
 /// The same from costs that are known already; they must be those of the query's selection.
 pub fn roofline_of(trace: &Trace, query: &RooflineQuery, costs: &OpCosts) -> Roofline {
     let rows = rows::rows(trace, costs, query.by);
-    let modelled_ns = rows.iter().fold(0i64, |sum, row| sum.saturating_add(row.device_ns));
+    let modeled_ns = rows.iter().fold(0i64, |sum, row| sum.saturating_add(row.device_ns));
     let ideals: Vec<i64> = rows.iter().filter_map(|row| row.ideal_ns).collect();
     let (steps, mean) = mfu::step_use(trace, &query.selection, costs);
     let bytes = rows.iter().fold(0u64, |sum, row| sum.saturating_add(row.bytes));
     Roofline {
         devices: devices(trace, costs),
-        unmodelled: rows::unmodelled(trace, costs),
+        unmodeled: rows::unmodeled(trace, costs),
         device_ns: costs.device_ns,
-        modelled_ns,
-        modelled_share: crate::scope::share::known_share(modelled_ns, costs.device_ns),
+        modeled_ns,
+        modeled_share: crate::scope::share::known_share(modeled_ns, costs.device_ns),
         flops: rows.iter().fold(0, |sum, row| sum.saturating_add(row.flops)),
         bytes,
-        modelled_gbs: (modelled_ns > 0).then(|| bytes as f64 / modelled_ns as f64),
+        modeled_gbs: (modeled_ns > 0).then(|| bytes as f64 / modeled_ns as f64),
         ideal_ns: (!ideals.is_empty()).then(|| ideals.iter().fold(0, |sum, ns| ns.saturating_add(sum))),
         steps,
         mean,

@@ -51,7 +51,7 @@ use crate::tables::run_info;
 use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
 use crate::threads::python_places::PythonPlaces;
-use crate::threads::sampled::Sampled;
+use crate::threads::sampled::SampleLanes;
 use crate::views::memory::MemoryView;
 use crate::views::timeline::Timeline;
 
@@ -67,16 +67,14 @@ pub(crate) use crate::tables::python_time::{FunctionsTotal, PythonTime, SampleFi
 /// A trace and everything known about it.
 pub struct Run {
     whole: Arc<SharedAnalyses>,
-    /// The steps it is about.
     steps: Steps,
-    /// What they launched.
     selection: Selection,
     idle: OnceLock<Idle>,
     account: OnceLock<Account>,
     replay: OnceLock<Replay>,
     unprofiled: OnceLock<Unprofiled>,
     clocks: OnceLock<Clocks>,
-    sampled: OnceLock<Sampled>,
+    sampled: OnceLock<SampleLanes>,
     places: OnceLock<PythonPlaces>,
     path: OnceLock<CriticalPath>,
     breakdown: OnceLock<Breakdown>,
@@ -113,7 +111,6 @@ struct SharedAnalyses {
 }
 
 impl Run {
-    /// All of a trace.
     pub fn new(trace: impl Into<Arc<Trace>>) -> Run {
         Run::from_parts(DocumentKind::Trace, trace.into(), OnceLock::new(), None)
     }
@@ -194,7 +191,6 @@ impl Run {
         }
     }
 
-    /// What its file holds.
     pub fn kind(&self) -> DocumentKind {
         self.whole.kind
     }
@@ -221,7 +217,6 @@ impl Run {
         self.whole.trace.clone()
     }
 
-    /// The steps it is about.
     pub fn steps(&self) -> &Steps {
         &self.steps
     }
@@ -231,7 +226,6 @@ impl Run {
         self.whole.steps()
     }
 
-    /// What the steps launched.
     pub fn selection(&self) -> &Selection {
         &self.selection
     }
@@ -246,7 +240,6 @@ impl Run {
         self.whole.programs.get_or_init(|| ProgramWork::new(self.trace()))
     }
 
-    /// What the host did.
     pub fn host(&self) -> &HostTime {
         self.whole.host.get_or_init(|| HostTime::new(self.trace()))
     }
@@ -353,7 +346,6 @@ impl Run {
         self.transfers.get_or_init(make)
     }
 
-    /// Who waits, by place.
     pub fn wait_rows(&self) -> &WaitsReport {
         let make = || waits::report_with(self.trace(), &self.steps, self.waits(), self.callers());
         self.wait_rows.get_or_init(make)

@@ -29,7 +29,6 @@ use ranges::{host_steps, whole};
 pub use found::{APART, FoundBy, FoundSteps};
 pub use step::{Partial, Step, StepRule};
 
-/// Which step it is.
 pub const STEP: Definition = Definition {
     field: "step",
     label: "Step",
@@ -105,12 +104,10 @@ pub struct Steps {
 }
 
 impl Steps {
-    /// All steps of a trace.
     pub fn find(trace: &Trace) -> Steps {
         Steps::find_by(trace, StepRule::All)
     }
 
-    /// The steps of a trace by a rule.
     pub fn find_by(trace: &Trace, rule: StepRule) -> Steps {
         let (steps, on_other_threads) = host_steps(trace);
         let mut found = Steps { steps, on_other_threads, ..Steps::default() };
@@ -144,7 +141,6 @@ impl Steps {
         self.steps.iter().filter(move |s| all_partial || !s.partial)
     }
 
-    /// The time of all steps.
     pub fn wall_ns(&self) -> i64 {
         self.windows().iter().map(|w| w.1 - w.0).sum::<Ns>().0
     }
@@ -237,7 +233,6 @@ impl Steps {
         LaunchedWork { per_step, before_first, outside: outside.len() as u64 }
     }
 
-    /// The step in which a call launches.
     fn launched_in(&self, start: Ns, end: Ns) -> Option<usize> {
         match self.rule {
             StepRule::All => {

@@ -15,9 +15,7 @@ pub type Draw = Box<dyn Fn(&mut dyn Write, &Screen) -> io::Result<()> + Send + S
 
 /// The answer to a question.
 pub struct Answer {
-    /// The name of the question.
     pub question: &'static str,
-    /// Its tables.
     pub parts: Vec<Part>,
     /// What is said once and not per row.
     pub facts: Vec<Fact>,
@@ -25,13 +23,11 @@ pub struct Answer {
     pub remarks: Vec<String>,
     /// The key of the part that a format with room for one table writes.
     pub main: &'static str,
-    /// What its numbers mean.
     pub definitions: Vec<Definition>,
     /// What to add to a time of this answer to get the file's own time.
     pub origin_ns: i64,
     /// On a screen, above the tables.
     pub above: Option<Draw>,
-    /// The same where every number is explained.
     pub above_explained: Option<Draw>,
     /// On a screen, below the tables.
     pub below: Option<Draw>,
@@ -43,7 +39,6 @@ pub struct Answer {
     pub sarif: Option<Box<dyn Fn() -> Value + Send + Sync>>,
     /// Whether names are whole, however wide the tables get.
     pub whole_names: bool,
-    /// What to ask next.
     pub next: Vec<Next>,
     /// The word in the column of labels beside what to ask next; none where the answer has no such column.
     pub next_label: Option<&'static str>,
@@ -54,15 +49,12 @@ pub struct Answer {
 pub struct Next {
     /// The question, or what else stands between the program and the path on a command line.
     pub question: &'static str,
-    /// What it shows.
     pub about: &'static str,
 }
 
 /// Something said once: a total, a name, a list of devices.
 pub struct Fact {
-    /// Its key.
     pub key: &'static str,
-    /// Its value.
     pub value: Value,
     type_name: &'static str,
     schema: fn(&mut SchemaGenerator) -> Schema,
@@ -111,7 +103,6 @@ impl Answer {
         self
     }
 
-    /// A part by its key.
     pub fn part(&self, key: &str) -> Option<&Part> {
         self.parts.iter().find(|part| part.key == key)
     }
@@ -134,7 +125,6 @@ pub struct Part {
     /// Its key in machine output.
     pub key: &'static str,
     pub(crate) rows: Box<dyn Rows>,
-    /// Whether programs get it.
     pub in_json: bool,
     /// Whether a screen shows it.
     pub on_screen: bool,

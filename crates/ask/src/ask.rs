@@ -36,7 +36,6 @@ pub struct Question {
     /// The groupings and flags whose answers a one-file report holds beside the plain one; none if it holds no answer at
     /// all.
     pub report_by: Option<&'static [&'static str]>,
-    /// What its numbers mean.
     pub definitions: &'static [&'static [Definition]],
     /// What its answers hold, for each kind of file that it can be asked about.
     pub forms: &'static [Form],
@@ -57,7 +56,6 @@ pub struct Question {
 /// How many runs a question is about.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Takes {
-    /// One.
     One,
     /// One or more; the words are the help for those after the first.
     Several(&'static str),
@@ -106,20 +104,15 @@ pub(crate) const TRACES_AND_PROFILES: &[DocumentKind] = &[DocumentKind::Trace, D
 /// Groups of questions, in the order of the help.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// What to change.
     Change,
-    /// Where the time goes.
     Time,
     /// Why the device waits.
     Waiting,
-    /// How well the device is used.
     Device,
-    /// What is in the file.
     Trace,
 }
 
 impl Group {
-    /// Its heading.
     pub fn title(self) -> &'static str {
         match self {
             Group::Change => "What to change",
@@ -270,7 +263,6 @@ impl Ask {
         }
     }
 
-    /// The question.
     pub fn question(&self) -> &'static Question {
         self.question
     }
@@ -298,7 +290,6 @@ impl Ask {
         Ok(self.part_of(run)?.selection)
     }
 
-    /// Those of the steps that are asked about.
     pub(crate) fn kept(&self, steps: &Steps) -> Steps {
         let mut steps = steps.clone();
         if let Some(numbers) = &self.steps {

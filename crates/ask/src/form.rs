@@ -21,7 +21,6 @@ pub struct Form {
 
 /// A table, an object or a fact of an answer.
 pub struct Member {
-    /// Its key.
     pub key: &'static str,
     /// Which of the three it is.
     pub kind: MemberKind,
@@ -87,7 +86,6 @@ impl fmt::Debug for Member {
 }
 
 impl Form {
-    /// All that is in it.
     pub fn members(&self) -> impl Iterator<Item = &'static Member> {
         self.members.iter().copied().flatten()
     }

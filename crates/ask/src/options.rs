@@ -104,24 +104,19 @@ pub(crate) struct RowOptions {
 pub enum ChangeWord {
     /// An operator or range by name.
     Op(String),
-    /// Kernels by a text in their names.
     Kernel(String),
     /// How many times faster what was named before gets, as written.
     Speedup(String),
 }
 
-/// One option.
 pub struct OptionSpec {
-    /// Its name, without dashes.
     pub name: &'static str,
     /// What its value is called; `None` for a flag.
     pub value: Option<&'static str>,
-    /// What it does.
     pub help: &'static str,
     setter: Setter,
 }
 
-/// Where an option puts its value.
 enum Setter {
     Flag(fn(&mut OptionValues) -> &mut bool),
     Text(fn(&mut OptionValues) -> &mut Option<String>),

@@ -75,7 +75,6 @@ pub fn csv(answer: &Answer) -> String {
     answer.part(answer.main).map(|part| print::csv(&part.values(0..usize::MAX))).unwrap_or_default()
 }
 
-/// The answer as Markdown.
 pub fn markdown(answer: &Answer, explain: bool) -> String {
     let mut text = match &answer.document {
         Some(document) => document(),
@@ -128,7 +127,6 @@ pub fn explanation(out: &mut dyn Write, screen: &Screen, definitions: &[Definiti
     Ok(())
 }
 
-/// The definitions as a table.
 pub fn definitions_table(definitions: &[Definition]) -> Table {
     Columns::of(definitions)
         .add(Column::text("Metric"), |d| Cell::text(d.label))

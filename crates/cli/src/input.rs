@@ -20,7 +20,6 @@ use crate::terminal;
 /// A bar for a load that is over before it can be read only flickers.
 const BAR_AFTER: Duration = Duration::from_millis(700);
 
-/// Where a trace is.
 pub(crate) struct Place<'a> {
     pub(crate) path: Option<&'a Path>,
     pub(crate) rank: Option<i64>,
@@ -28,7 +27,6 @@ pub(crate) struct Place<'a> {
 }
 
 impl Common {
-    /// Where its trace is.
     pub(crate) fn place(&self) -> Place<'_> {
         Place { path: self.path.as_deref(), rank: self.rank, max_text_bytes: self.max_text_bytes }
     }

@@ -24,7 +24,6 @@ impl Default for Columns {
 }
 
 impl Columns {
-    /// How many rows there are.
     pub fn rows(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()
     }

@@ -9,14 +9,12 @@ use serde_json::{Map, Value};
 /// Types nested deeper than this are kept as JSON text: a type may hold itself.
 const MAX_DEPTH: usize = 16;
 
-/// What a value can be.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Shape {
     /// A number, a text, true or false.
     Plain(DataType),
     /// Several things that no one column type holds: the JSON text of the value.
     Json,
-    /// Any number of one thing.
     List(Box<Member>),
     /// Values by names that are not known before.
     Map(Box<Member>),
@@ -26,7 +24,6 @@ pub(crate) enum Shape {
     Tuple(Vec<Member>),
 }
 
-/// A named value of a struct, or the one of a list.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Member {
     pub(crate) name: String,

@@ -44,7 +44,6 @@ const DONE_TAG: [u8; 4] = *b"DONE";
 
 /// A chunk is no longer than this.
 const MAX_CHUNK_BYTES: usize = 1 << 20;
-/// Names and files are cut here.
 const MAX_NAME_BYTES: usize = 4 << 10;
 /// Ticks are nanoseconds times this, divided by 2 to the 32nd.
 const NS_PER_TICK_BITS: u32 = 32;

@@ -25,7 +25,6 @@ const ANY_EXPANSION_BYTES: u64 = 16 << 20;
 /// Chunks under way at once.
 const MAX_CHUNKS: usize = 4;
 
-/// How the text ended.
 #[derive(Debug)]
 pub(crate) enum End {
     /// At the end of the file.

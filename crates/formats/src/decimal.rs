@@ -3,7 +3,6 @@
 /// A number read from text.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Whole {
-    /// Exact.
     Exact(i64),
     /// Finer than the unit: rounded to the nearest.
     Rounded(i64),

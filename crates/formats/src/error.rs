@@ -62,7 +62,6 @@ pub enum ReadError {
     /// In no format that has a reader.
     #[error("this is {what}, which stepscope cannot read: {path}")]
     Unknown {
-        /// What it looks like.
         what: String,
         /// What can be read, in a sentence.
         readable: String,
@@ -79,9 +78,7 @@ pub enum ReadError {
     /// Broken beyond repair.
     #[error("this {what} is damaged ({why}): {path}")]
     Damaged {
-        /// What it is or was.
         what: String,
-        /// What is wrong with it.
         why: String,
         /// The path as given.
         path: String,
@@ -90,7 +87,6 @@ pub enum ReadError {
     #[error("this {what} holds no events{}: {path}", said(errors))]
     NothingRecorded {
         what: String,
-        /// What the profiler says went wrong.
         errors: Vec<String>,
         /// The path as given.
         path: String,

@@ -108,7 +108,6 @@ pub struct OpenOptions {
     pub max_whole_bytes: usize,
     /// Most bytes of one part of a file that names what it holds only at its end, such as a plane of an XPlane profile.
     pub max_held_bytes: u64,
-    /// Where to report progress.
     pub progress: Option<Arc<Progress>>,
 }
 

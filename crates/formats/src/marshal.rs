@@ -12,7 +12,6 @@ const MAX_DEPTH: usize = 64;
 /// Marks an object that later ones may refer to.
 const FLAG_REF: u8 = 0x80;
 
-/// Names one value.
 pub(crate) type ValueId = u32;
 
 #[derive(Clone, Debug)]
@@ -39,7 +38,6 @@ pub(crate) struct Marshal<'a> {
 }
 
 impl<'a> Marshal<'a> {
-    /// Reads all of it.
     pub(crate) fn read(input: &'a [u8]) -> Result<Marshal<'a>, &'static str> {
         let marshal = Marshal { input, values: Vec::new(), items: Vec::new(), root: 0 };
         MarshalReader {
@@ -94,7 +92,6 @@ struct OpenContainer {
     id: ValueId,
     /// Elements to come; a dictionary ends where it says so.
     left: Option<usize>,
-    /// Its first element among those pending.
     first: usize,
 }
 

@@ -40,7 +40,6 @@ pub(crate) enum Value {
     Part(u32),
 }
 
-/// What a list holds.
 #[derive(Copy, Clone, Debug)]
 enum ListContent {
     Empty,
@@ -62,7 +61,6 @@ struct Object {
 pub(crate) struct Pickle {
     texts: Texts,
     lists: Vec<ListContent>,
-    /// The elements of lists.
     elements: Vec<Vec<Value>>,
     /// Keys and values in turn.
     dicts: Vec<Vec<Value>>,
@@ -78,7 +76,6 @@ pub(crate) struct Pickle {
 pub(crate) trait Collector {
     /// Whether files may name classes and functions: data of dictionaries and lists alone never does.
     const ALLOWS_CLASSES: bool;
-    /// Whether dictionaries are taken at all.
     const COLLECTS_DICTS: bool;
 
     /// A dictionary comes, pair by pair. It may come again from its beginning.
@@ -168,7 +165,6 @@ impl Input for Text {
 }
 
 impl Pickle {
-    /// Reads all of it.
     pub(crate) fn read(mut input: &[u8]) -> Result<Pickle, Why> {
         match Pickle::read_with(&mut input, &mut NoCollector, usize::MAX) {
             (pickle, None) => Ok(pickle),
@@ -252,7 +248,6 @@ impl Pickle {
         self.bytes_of(value).map(String::from_utf8_lossy)
     }
 
-    /// The bytes of a text.
     pub(crate) fn bytes_of(&self, value: Value) -> Option<&[u8]> {
         match value {
             Value::Text(text) => Some(self.texts.get(text)),
@@ -275,7 +270,6 @@ impl Pickle {
         }
     }
 
-    /// How many texts there are.
     pub(crate) fn text_count(&self) -> usize {
         self.texts.len()
     }

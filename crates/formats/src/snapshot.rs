@@ -322,7 +322,6 @@ mod tests {
         files
     }
 
-    /// What was taken, and what stopped it.
     fn taken(input: &mut impl Input) -> (HistoryTable, [usize; 2], u64, String) {
         let mut taken = EntryCollector::default();
         let (pickle, stop) = Pickle::read_with(input, &mut taken, 1 << 30);

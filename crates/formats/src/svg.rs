@@ -13,7 +13,6 @@ use stepscope_model::{Profile, ValueUnit};
 
 use layout::{Bar, Layout};
 
-/// How much is drawn.
 #[derive(Clone, Debug)]
 pub struct SvgOptions {
     pub title: String,

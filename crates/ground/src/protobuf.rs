@@ -2,7 +2,6 @@
 //!
 //! Generated code for the messages that are read and written here would bring some thirty crates along.
 
-/// The value of a field.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Field<'a> {
     /// A number, of whatever width.
@@ -46,7 +45,6 @@ pub struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Those of this message.
     pub fn new(message: &'a [u8]) -> Fields<'a> {
         Fields { rest: message }
     }
@@ -161,7 +159,6 @@ pub trait Put {
         self.number(field, zigzag(value));
     }
 
-    /// double.
     fn double(&mut self, field: u32, value: f64) {
         self.fixed(field, value.to_bits());
     }

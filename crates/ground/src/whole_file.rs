@@ -43,7 +43,6 @@ impl WholeFile {
         file.get_ref().try_clone()
     }
 
-    /// Whether anything was written.
     pub fn has_begun(&self) -> bool {
         self.file.is_some()
     }

@@ -24,10 +24,8 @@ pub struct Destination {
     agent: Agent,
 }
 
-/// How often to try.
 #[derive(Copy, Clone, Debug)]
 pub struct Retry {
-    /// How often at most.
     pub attempts: u32,
     /// The first wait; each later one is twice as long.
     pub first: Duration,
@@ -41,7 +39,6 @@ impl Default for Retry {
     }
 }
 
-/// What came of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SendOutcome {
     /// It arrived. The problem is the collector's, if it took only some of it.

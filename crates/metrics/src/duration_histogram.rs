@@ -18,7 +18,6 @@ pub const SCALE: i8 = 8;
 
 const PER_DOUBLING: f64 = 256.0;
 
-/// Durations of one kind.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DurationHistogram {

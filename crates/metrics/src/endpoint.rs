@@ -42,7 +42,6 @@ const ACCEPT_RETRY_DELAY: Duration = Duration::from_millis(200);
 const TOO_MANY: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\nContent-Type: text/plain\r\nContent-Length: 25\r\nConnection: close\r\n\r\ntoo many scrapes at once\n";
 const NO_SOCKET: RawFd = -1;
 
-/// How an endpoint serves.
 #[derive(Copy, Clone, Debug)]
 pub struct Options {
     /// How often to try again while another process has the port.
@@ -61,7 +60,6 @@ impl Default for Options {
 #[derive(Debug)]
 pub struct Endpoint {
     shared: Arc<Shared>,
-    /// Who drops it ends the thread.
     stop: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }

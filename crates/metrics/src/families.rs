@@ -31,29 +31,23 @@ pub(crate) const CLASSIC_BOUNDS_NS: [u64; 19] = [
 /// Bounds above this (11 days) are no latencies, and texts of numbers would need an exponent.
 const MAX_BOUND_NS: u64 = 1_000_000_000_000_000;
 
-/// What a metric is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Only grows.
     Counter,
-    /// Is what it is.
     Gauge,
-    /// How durations are spread.
     Histogram,
     /// Always 1; its labels say something.
     Info,
 }
 
-/// What a metric means.
 #[derive(Debug, PartialEq, Eq)]
 pub struct MetricInfo {
     /// Its name for Prometheus, without `_total`.
     pub name: &'static str,
-    /// Its name for OpenTelemetry.
     pub otlp: &'static str,
     /// Its unit for Prometheus, which its name ends in.
     pub unit: &'static str,
-    /// Its unit for OpenTelemetry.
     pub otlp_unit: &'static str,
     pub kind: Kind,
     pub help: &'static str,
@@ -67,15 +61,12 @@ pub struct Family {
     pub series: Vec<Series>,
 }
 
-/// One series.
 #[derive(Clone, Debug)]
 pub struct Series {
     pub labels: Vec<(&'static str, String)>,
-    /// What it is now.
     pub value: Value,
 }
 
-/// A value.
 #[derive(Clone, Debug)]
 pub enum Value {
     Count(u64),
@@ -86,7 +77,6 @@ pub enum Value {
 /// Durations, for each format what it needs.
 #[derive(Clone, Debug, Default)]
 pub struct Histogram {
-    /// How they are spread.
     pub spread: DurationHistogram,
     /// How many took as long as each bound (in nanoseconds) at most.
     pub at_most: Vec<(u64, u64)>,
@@ -99,7 +89,6 @@ macro_rules! families {
         $(static $id: MetricInfo = MetricInfo {
             name: $name, otlp: $otlp, unit: $unit, otlp_unit: $otlp_unit, kind: Kind::$kind, help: $help,
         };)*
-        /// Every metric there is.
         pub static FAMILIES: &[&MetricInfo] = &[$(&$id),*];
     };
 }

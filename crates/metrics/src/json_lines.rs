@@ -18,7 +18,6 @@ pub struct JsonLines {
     next: i64,
 }
 
-/// What can go wrong.
 #[derive(Debug)]
 pub enum LinesError {
     /// The directory cannot be read.

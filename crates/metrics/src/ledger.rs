@@ -91,7 +91,6 @@ pub(crate) struct Ledger {
     settled_hours: BTreeSet<i64>,
     open: BTreeMap<i64, OpenHour>,
     began: Option<i64>,
-    /// Whether the directory has been there.
     seen: bool,
     started: bool,
     notes: BTreeSet<String>,
@@ -239,7 +238,6 @@ impl Ledger {
         Ok(signed.collect())
     }
 
-    /// The numbers as they are.
     pub(crate) fn snapshot(&self, now_ns: i64) -> Snapshot {
         let mut totals = self.settled.clone();
         let mut exemplars: Vec<Exemplar> = Vec::new();

@@ -18,7 +18,6 @@ const SCHEMA_VERSION: u32 = 1;
 /// A longer file is not ours: 250 routes with eight regions each take some 4 MiB.
 const MAX_BYTES: u64 = 64 << 20;
 
-/// What is kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct SavedTotals {

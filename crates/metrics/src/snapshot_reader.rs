@@ -25,7 +25,6 @@ pub struct SnapshotReader {
 struct ReaderState {
     ledger: Ledger,
     last: Option<(Instant, Arc<Snapshot>)>,
-    /// How long the last read took.
     cost: Duration,
 }
 

@@ -10,14 +10,12 @@ use crate::families::{Family, Histogram, Kind, Value};
 const MAX_EXEMPLAR: usize = 128;
 const REQUEST_ID: &str = "request_id";
 
-/// Which of the two.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Dialect {
     Prometheus,
     OpenMetrics,
 }
 
-/// All of it as text.
 pub(crate) fn text(families: &[Family], dialect: Dialect) -> String {
     let mut out = String::with_capacity(1 << 16);
     for family in families {

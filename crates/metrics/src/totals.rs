@@ -37,7 +37,6 @@ pub struct Totals {
     pub clock_jumps: u64,
 }
 
-/// One route.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RouteTotals {
@@ -48,12 +47,10 @@ pub struct RouteTotals {
     pub tokens: u64,
     /// Processor time of the requests it was measured for.
     pub cpu_ns: u128,
-    /// How many these are.
     pub cpu_requests: u64,
     /// Time on the GPU of the requests it was measured for.
     #[serde(default)]
     pub gpu_ns: u128,
-    /// How many these are.
     #[serde(default)]
     pub gpu_requests: u64,
     /// Regions that were too many to count.
@@ -67,7 +64,6 @@ pub struct RouteTotals {
     pub corrections: BTreeMap<u64, i64>,
 }
 
-/// One region of a route.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RegionTotals {
@@ -83,7 +79,6 @@ pub struct RegionTotals {
 pub struct TargetTotals {
     /// Requests that it was held against.
     pub requests: u64,
-    /// Those that missed it.
     pub missed: u64,
 }
 
@@ -102,7 +97,6 @@ fn bound_ns(target: &Target) -> Option<u64> {
 }
 
 impl Totals {
-    /// What one hour adds.
     pub fn from_hour(hour: &Hour, limits: Limits) -> Self {
         let mut totals = Self::default();
         for minute in hour.minutes.values() {
@@ -239,7 +233,6 @@ impl RouteTotals {
 }
 
 impl RegionTotals {
-    /// The same for a region.
     pub fn at_most(&self, ladder: &[u64]) -> Vec<(u64, u64)> {
         cumulative(&self.duration, ladder, &BTreeMap::new())
     }

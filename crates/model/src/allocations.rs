@@ -44,7 +44,6 @@ pub struct Allocation {
     pub lane: LaneId,
     /// The kind of its device, as PyTorch numbers them: 0 is the host.
     pub device_kind: Option<i64>,
-    /// The number of its device.
     pub device: Option<i64>,
     pub address: Option<i64>,
     /// How many bytes; under zero is a release.
@@ -56,7 +55,6 @@ pub struct Allocation {
 }
 
 impl Allocations {
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.at.len()
     }

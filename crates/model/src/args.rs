@@ -274,7 +274,6 @@ pub struct Args<'a> {
 }
 
 impl<'a> Args<'a> {
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.shape.keys.len()
     }
@@ -284,7 +283,6 @@ impl<'a> Args<'a> {
         self.shape.keys.is_empty()
     }
 
-    /// Every key and value.
     pub fn iter(self) -> impl Iterator<Item = (&'a str, Value<'a>)> + Clone {
         let strings = self.strings;
         self.entries().map(move |(key, value)| (strings.get(key), value.resolve(strings)))

@@ -33,7 +33,6 @@ pub enum Attr {
     Grid,
     /// Threads of a block, as a JSON list of three numbers.
     Block,
-    /// Registers of a thread.
     RegistersPerThread,
     /// Shared memory of a block, in bytes.
     SharedMemory,
@@ -84,7 +83,6 @@ pub enum Attr {
     GraphNode,
     /// The file of generated code that an operator runs.
     KernelFile,
-    /// What generated that code.
     KernelBackend,
     /// Sizes that the generator chose for it: `XBLOCK=512`.
     KernelConfig,
@@ -92,7 +90,6 @@ pub enum Attr {
     LineTimes,
     /// The instruction of a compiled program that an operator or device work runs.
     Instruction,
-    /// The number of that program.
     Program,
     /// Where the framework says an operator comes from: `jit(step)/mlp/dot_general`.
     OpPath,
@@ -114,7 +111,6 @@ pub enum Attr {
     RecordedName,
     /// Above zero on the event that a group of events begins with, such as a step.
     Root,
-    /// The number of a step.
     StepNumber,
     /// The number of one run of a graph of operators.
     GraphRun,
@@ -136,7 +132,6 @@ pub enum Attr {
     FrameworkOp,
     /// The most warps that a kernel's resources allow, in percent of what the device can hold.
     TheoreticalOccupancy,
-    /// The name of an allocator.
     Allocator,
     /// Bytes that an allocator set aside and does not hand out.
     StackBytes,

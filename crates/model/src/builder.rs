@@ -28,7 +28,6 @@ use crate::trace::Trace;
 pub struct NewSlice {
     /// When it began, on the producer's clock; the finished trace counts from its first event.
     pub start: Ns,
-    /// How long it took.
     pub dur: Ns,
     pub name: StrId,
     pub cat: CatId,
@@ -78,9 +77,7 @@ pub struct NewFlow {
     pub name: StrId,
     pub cat: CatId,
     pub lane: LaneId,
-    /// What the arrow says.
     pub kind: FlowKind,
-    /// Which end this is.
     pub side: FlowSide,
 }
 
@@ -150,7 +147,6 @@ impl TraceBuilder {
         builder
     }
 
-    /// The id of a text.
     pub fn intern(&mut self, text: &str) -> StrId {
         self.strings.intern(text)
     }
@@ -199,12 +195,10 @@ impl TraceBuilder {
         self.lanes.find(key)
     }
 
-    /// A lane, to name it.
     pub fn lane_mut(&mut self, id: LaneId) -> &mut Lane {
         self.lanes.get_mut(id)
     }
 
-    /// Every lane, to name them.
     pub fn lanes_mut(&mut self) -> impl Iterator<Item = &mut Lane> {
         self.lanes.iter_mut()
     }
@@ -385,7 +379,6 @@ impl TraceBuilder {
         self.slices.len() + points + self.flows.len()
     }
 
-    /// Whether nothing was added.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -8,7 +8,6 @@ use crate::strings::StrId;
 use crate::time::Ns;
 use crate::unit::Unit;
 
-/// Names one series.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SeriesId(u32);
 
@@ -19,7 +18,6 @@ impl SeriesId {
     }
 }
 
-/// What one series of values is.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
 pub struct Series {
     pub name: StrId,
@@ -32,7 +30,6 @@ pub struct Series {
     pub cat: CatId,
 }
 
-/// One value of a series.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct CounterRow {
     /// When, since the trace's first event.
@@ -59,7 +56,6 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// How many values there are.
     pub fn len(&self) -> usize {
         self.at.len()
     }

@@ -9,11 +9,9 @@ use crate::trace::Trace;
 /// What a file holds, by what can be asked of it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum DocumentKind {
-    /// What happened when.
     Trace,
     /// How much each stack, function or line took.
     Profile,
-    /// What a device's memory holds.
     Snapshot,
 }
 
@@ -32,16 +30,13 @@ impl DocumentKind {
 #[derive(Clone, Debug)]
 #[allow(clippy::large_enum_variant, reason = "there is one per file, and most are traces")]
 pub enum Document {
-    /// What happened when.
     Trace(Trace),
     /// How much each stack or function took.
     Profile(Profile),
-    /// What a device's memory holds.
     Snapshot(Snapshot),
 }
 
 impl Document {
-    /// Which kind of document it is.
     pub fn kind(&self) -> DocumentKind {
         match self {
             Document::Trace(_) => DocumentKind::Trace,
@@ -50,7 +45,6 @@ impl Document {
         }
     }
 
-    /// Where it came from.
     pub fn source(&self) -> &Source {
         match self {
             Document::Trace(trace) => &trace.meta().source,

@@ -21,7 +21,6 @@ pub struct HeapLine {
     pub function: FrameId,
     /// The line, counted from 1.
     pub line: u32,
-    /// How often it ran.
     pub hits: u64,
     /// The most of the process that was in memory after it.
     pub rss_bytes: u64,

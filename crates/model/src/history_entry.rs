@@ -3,7 +3,6 @@
 use crate::stack_tree::StackId;
 use crate::time::Ns;
 
-/// What happened to memory.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A block was allocated.

@@ -85,7 +85,6 @@ impl HistoryTable {
         [&self.addresses, &self.bytes, &self.streams, &self.times, &self.stacks]
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.actions.len()
     }
@@ -147,7 +146,6 @@ impl HistoryTable {
         }
     }
 
-    /// What happened, by entry.
     pub fn actions(&self) -> &[Action] {
         &self.actions
     }
@@ -192,7 +190,6 @@ impl HistoryTable {
 /// Entries that follow each other, of one device or more.
 #[derive(Debug)]
 pub struct HistoryBlock<'a> {
-    /// What happened, by entry.
     pub actions: &'a [Action],
     columns: [&'a [i64]; COLUMN_COUNT],
 }
@@ -204,7 +201,6 @@ impl HistoryBlock<'_> {
         self.columns[0][at] as u64
     }
 
-    /// How much it was about.
     #[inline]
     pub fn bytes(&self, at: usize) -> u64 {
         self.columns[1][at] as u64

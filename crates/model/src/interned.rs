@@ -33,7 +33,6 @@ impl<T: Eq + Hash> Interned<T> {
         Some(number)
     }
 
-    /// All values, each at its number.
     pub(crate) fn values(&self) -> &[T] {
         &self.values
     }

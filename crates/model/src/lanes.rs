@@ -7,7 +7,6 @@ use hashbrown::HashTable;
 
 use crate::strings::StrId;
 
-/// Names one lane.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LaneId(pub(crate) u32);
 
@@ -63,7 +62,6 @@ pub struct LaneKey {
 /// A lane and what the file said about it.
 #[derive(Copy, Clone, Default, Debug)]
 pub struct Lane {
-    /// What tells it apart.
     pub key: LaneKey,
     /// The process's name (`python`), or empty.
     pub process_name: StrId,
@@ -85,7 +83,6 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// How many lanes there are.
     pub fn len(&self) -> usize {
         self.lanes.len()
     }

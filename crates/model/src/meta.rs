@@ -8,9 +8,7 @@ use crate::ProgramPhases;
 pub struct Device {
     /// The device's number on its host.
     pub index: i64,
-    /// Its product name.
     pub name: String,
-    /// Memory in bytes.
     pub total_memory_bytes: Option<i64>,
     /// Compute capability, major.
     pub compute_major: Option<i64>,
@@ -40,7 +38,6 @@ pub struct Distributed {
     pub rank: Option<i64>,
     /// How many ranks there are.
     pub world_size: Option<i64>,
-    /// The NCCL version.
     pub nccl_version: Option<String>,
 }
 
@@ -117,7 +114,6 @@ pub struct TriedFix {
     pub numbers: String,
 }
 
-/// All of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Meta {
@@ -127,11 +123,9 @@ pub struct Meta {
     pub framework: Option<Framework>,
     /// Nanoseconds since the Unix epoch at which the trace's times start, if the file says.
     pub base_ns: Option<i64>,
-    /// Devices.
     pub devices: Vec<Device>,
     /// Place in a distributed job, if any.
     pub distributed: Option<Distributed>,
-    /// What was recorded.
     pub options: ProfilerOptions,
     #[cfg_attr(feature = "serde", serde(skip))]
     pub bare_steps: Option<BareSteps>,

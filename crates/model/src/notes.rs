@@ -30,7 +30,6 @@ impl NoteKind {
         NoteKind { code, severity, order, sentence }
     }
 
-    /// How much it matters.
     pub fn severity(&self) -> Severity {
         self.severity
     }
@@ -140,7 +139,6 @@ impl Notes {
         }
     }
 
-    /// How often something happened.
     pub fn count(&self, kind: &NoteKind) -> u64 {
         self.notes.iter().find(|n| *n.kind == *kind).map_or(0, |n| n.count)
     }
@@ -152,7 +150,6 @@ impl Notes {
         sorted.into_iter()
     }
 
-    /// Whether nothing was noted.
     pub fn is_empty(&self) -> bool {
         self.notes.is_empty()
     }

@@ -14,7 +14,6 @@ pub struct Packed {
     heads: Vec<BlockHead>,
     /// Eight more than there are numbers for, so that eight can be read and written at once everywhere.
     bytes: Vec<u8>,
-    /// What follows the last full block.
     open: Vec<i64>,
 }
 
@@ -36,7 +35,6 @@ impl BlockHead {
 }
 
 impl Packed {
-    /// Numbers of a block.
     pub const BLOCK: usize = 256;
 
     #[inline]
@@ -48,7 +46,6 @@ impl Packed {
         }
     }
 
-    /// How many numbers there are.
     pub fn len(&self) -> usize {
         self.heads.len() * BLOCK + self.open.len()
     }
@@ -107,7 +104,6 @@ impl Packed {
         }
     }
 
-    /// The numbers of a block.
     pub(crate) fn block(&self, block: usize, numbers: &mut [i64; BLOCK]) {
         let Some(&head) = self.heads.get(block) else {
             numbers[..self.open.len()].copy_from_slice(&self.open);

@@ -7,7 +7,6 @@ use crate::lanes::LaneId;
 use crate::strings::StrId;
 use crate::time::Ns;
 
-/// Names one point.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PointId(pub(crate) u32);
 
@@ -23,12 +22,10 @@ impl PointId {
     }
 }
 
-/// What a point is.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
 pub enum PointKind {
     #[default]
     Instant,
-    /// Values of a counter.
     Counter,
     /// Something about the trace, such as the name of a thread; its time means nothing.
     Metadata,
@@ -55,7 +52,6 @@ pub struct Points {
 }
 
 impl Points {
-    /// How many points there are.
     pub fn len(&self) -> usize {
         self.at.len()
     }
@@ -106,7 +102,6 @@ impl Points {
     }
 }
 
-/// What an arrow says.
 #[derive(Copy, Clone, Default, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum FlowKind {
@@ -125,7 +120,6 @@ pub enum FlowKind {
 pub enum FlowSide {
     #[default]
     Start,
-    /// Where it passes.
     Step,
     Finish,
 }
@@ -153,9 +147,7 @@ pub struct FlowEnd {
     pub lane: LaneId,
     /// Its category as the file spelled it.
     pub cat: CatId,
-    /// What the arrow says.
     pub kind: FlowKind,
-    /// Which end this is.
     pub side: FlowSide,
 }
 

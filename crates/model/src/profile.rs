@@ -10,7 +10,6 @@ use crate::samples::{Sample, Samples};
 use crate::stack_table::{FrameId, StackTable};
 use crate::time::Ns;
 
-/// What an amount counts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum ValueUnit {
     /// Samples, calls or whatever else; the file does not say more.
@@ -22,7 +21,6 @@ pub enum ValueUnit {
 /// One of the values that every sample has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ValueKind {
-    /// What to call it.
     pub name: String,
     pub unit: ValueUnit,
 }
@@ -54,7 +52,6 @@ pub struct CallRow {
     pub primitive_calls: u64,
     /// Time in it, without what it called.
     pub self_ns: Ns,
-    /// Time in it and in all that it called.
     pub total_ns: Ns,
     /// Who called it; each with its share of the above.
     pub callers: Vec<Caller>,
@@ -66,11 +63,9 @@ pub struct Caller {
     /// The function that called.
     pub frame: FrameId,
     pub calls: u64,
-    /// The same without recursion.
     pub primitive_calls: u64,
     /// Time in the called function during these calls.
     pub self_ns: Ns,
-    /// Time in it and in all that it called.
     pub total_ns: Ns,
 }
 
@@ -81,9 +76,7 @@ pub struct LineRow {
     pub function: FrameId,
     /// The line, counted from 1.
     pub line: u32,
-    /// How often it ran.
     pub hits: u64,
-    /// Time in it and in all that it called.
     pub ns: Ns,
 }
 
@@ -93,16 +86,13 @@ pub enum LineIs {
     /// Where the function was when it was seen, so that one function has many frames; or the format does not say.
     #[default]
     Current,
-    /// Where the function starts.
     Start,
 }
 
 /// Weighted stacks, calls or lines.
 #[derive(Clone, Debug, Default)]
 pub struct Profile {
-    /// Where it came from.
     pub source: Source,
-    /// Its title, or empty.
     pub name: String,
     pub stacks: StackTable,
     /// What the lines of its frames are.

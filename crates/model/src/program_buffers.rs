@@ -28,11 +28,8 @@ pub struct BufferAllocation {
     pub bytes: u64,
     /// Whether it is on the stack of a thread.
     pub is_local: bool,
-    /// Whether an argument is in it.
     pub is_argument: bool,
-    /// Whether a constant is in it.
     pub is_constant: bool,
-    /// Whether a result is in it.
     pub is_result: bool,
     /// Whether a result takes over an argument's.
     pub is_aliased: bool,
@@ -45,16 +42,13 @@ pub struct BufferAllocation {
 pub struct HeapSimulation {
     /// Whether it is about all of the program, not one computation.
     pub is_whole: bool,
-    /// One by one.
     pub events: Vec<HeapEvent>,
 }
 
 /// What happens to a buffer, at an instruction.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct HeapEvent {
-    /// The number of the buffer.
     pub buffer: u64,
-    /// What happens to it.
     pub action: HeapAction,
     pub node: Option<u32>,
 }

@@ -46,7 +46,6 @@ impl SourceLine<'_> {
 /// What only some instructions have, as the compiler wrote it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct InstructionDetails {
-    /// The number of a parameter.
     pub parameter: u64,
     /// What a custom call calls.
     pub target: String,
@@ -188,7 +187,6 @@ impl ProgramGraph {
         self.computations.get(computation as usize).map_or(0..0, |computation| computation.nodes.clone())
     }
 
-    /// The name of a computation.
     pub fn computation_name(&self, computation: u32) -> &str {
         self.computations.get(computation as usize).map_or("", |computation| self.texts.get(computation.name))
     }

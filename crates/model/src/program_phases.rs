@@ -37,7 +37,6 @@ pub struct StartUpParts {
     pub compilation_ns: i64,
 }
 
-/// The import of a package.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct PackageImport {

@@ -6,7 +6,6 @@ use hashbrown::HashMap;
 use crate::program_buffers::BufferAssignment;
 use crate::program_graph::{GraphNode, ProgramGraph};
 
-/// One program.
 #[derive(Clone, Debug, Default)]
 pub struct Program {
     /// Its number, by which events name it.
@@ -72,7 +71,6 @@ pub struct Programs {
 }
 
 impl Programs {
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.programs.len()
     }
@@ -87,7 +85,6 @@ impl Programs {
         self.programs.iter()
     }
 
-    /// The program of a number.
     pub fn get(&self, id: i64) -> Option<&Program> {
         self.programs.get(*self.by_id.get(&id)? as usize)
     }

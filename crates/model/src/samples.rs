@@ -11,7 +11,6 @@ pub struct Sample<'a> {
     /// When it was taken, where the profiler says.
     pub at: Option<Ns>,
     pub stack: StackId,
-    /// An amount for each kind of value.
     pub amounts: &'a [i64],
 }
 
@@ -25,7 +24,6 @@ impl<'a> Sample<'a> {
 /// The columns, in the order the samples were taken or written.
 #[derive(Clone, Debug, Default)]
 pub struct Samples {
-    /// How many amounts each has.
     width: usize,
     part: Vec<u32>,
     stack: Vec<StackId>,
@@ -52,7 +50,6 @@ impl Samples {
         self.amounts.extend(sample.amounts.iter().copied().chain(std::iter::repeat(0)).take(self.width));
     }
 
-    /// How many there are.
     pub fn len(&self) -> usize {
         self.stack.len()
     }

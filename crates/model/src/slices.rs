@@ -8,7 +8,6 @@ use crate::lanes::LaneId;
 use crate::strings::StrId;
 use crate::time::Ns;
 
-/// Names one slice.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SliceId(pub(crate) u32);
 
@@ -41,7 +40,6 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// How many slices there are.
     pub fn len(&self) -> usize {
         self.start.len()
     }

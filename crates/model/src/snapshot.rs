@@ -14,13 +14,11 @@ use crate::time::Ns;
 pub struct Segment {
     pub device: i64,
     pub address: u64,
-    /// How long it is.
     pub bytes: u64,
     /// The stream it was taken for.
     pub stream: u64,
     /// Whether it is of the pool for small blocks.
     pub small: bool,
-    /// Whether it can grow.
     pub expandable: bool,
     /// The pool it belongs to; `(0, 0)` is the one that everything shares, CUDA graphs have pools of their own.
     pub pool: (i64, i64),
@@ -45,7 +43,6 @@ pub enum BlockState {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     pub address: u64,
-    /// How long it is.
     pub bytes: u64,
     /// How much was asked for; the rest is rounding.
     pub requested_bytes: u64,
@@ -69,7 +66,6 @@ pub struct Mark {
 /// The memory of all devices of a process at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
-    /// Where it came from.
     pub source: Source,
     pub stacks: StackTable,
     /// What the allocator holds, in the order of the file.

@@ -39,7 +39,6 @@ pub struct StackTable {
 }
 
 impl StackTable {
-    /// The id of a text.
     pub fn intern(&mut self, text: &str) -> StrId {
         self.strings.intern(text)
     }
@@ -59,7 +58,6 @@ impl StackTable {
         self.tree.push(below, top).unwrap_or(below)
     }
 
-    /// What a frame is.
     pub fn get(&self, id: FrameId) -> Frame {
         self.frames.values()[id.index()]
     }

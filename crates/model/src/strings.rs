@@ -43,7 +43,6 @@ pub struct Strings {
     ends: Vec<usize>,
     ids: HashTable<StrId>,
     hasher: RandomState,
-    /// How many texts are taken.
     most: usize,
     refused: u64,
 }

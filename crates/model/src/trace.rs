@@ -76,7 +76,6 @@ impl Trace {
         &self.strings
     }
 
-    /// Which slices belong together.
     pub fn links(&self) -> &Links {
         &self.links
     }

@@ -21,7 +21,6 @@ pub(crate) fn stepscope(message: String, hint: Option<String>) -> PyErr {
     })
 }
 
-/// The same, of a problem.
 pub(crate) fn problem(problem: Problem) -> PyErr {
     stepscope(problem.what, Some(problem.hint).filter(|hint| !hint.is_empty()))
 }

@@ -33,7 +33,6 @@ pub(crate) use lines::LineTimer;
 use pyo3::prelude::*;
 pub(crate) use tracer::CallTracer;
 
-/// Adds what is in here to the module.
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     ticks::start();
     module.add_class::<CallRecorder>()?;

@@ -91,7 +91,7 @@ impl Monitor {
 
     /// What it cannot sample here: what, the reason, and how to get it.
     fn missing<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
-        let of = |missing: &stepscope_record::Missing| {
+        let of = |missing: &stepscope_record::MissingSensor| {
             let dict = PyDict::new(py);
             dict.set_item("what", &missing.what)?;
             dict.set_item("reason", &missing.reason)?;

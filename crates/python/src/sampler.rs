@@ -26,16 +26,16 @@ fn names(
 }
 
 /// What is sampled how, and the thread that does it once it has begun.
-struct Looker {
+struct BackgroundSampler {
     recording: Arc<Mutex<Inner>>,
     hz: f64,
     names: OwnNames,
     thread: Mutex<Option<StoppableThread>>,
 }
 
-impl Looker {
-    fn new(recording: &Recording, hz: f64, names: OwnNames) -> Looker {
-        Looker { recording: recording.shared(), hz, names, thread: Mutex::new(None) }
+impl BackgroundSampler {
+    fn new(recording: &Recording, hz: f64, names: OwnNames) -> BackgroundSampler {
+        BackgroundSampler { recording: recording.shared(), hz, names, thread: Mutex::new(None) }
     }
 
     fn stop(&self) {
@@ -55,13 +55,13 @@ impl Looker {
 
 /// Looks at all threads of this process from a thread that Python does not know.
 #[pyclass(module = "stepscope._native", frozen, subclass)]
-pub(crate) struct StackLooker {
-    looker: Looker,
+pub(crate) struct NativeStackSampler {
+    looker: BackgroundSampler,
     samples: Arc<AtomicU64>,
 }
 
 #[pymethods]
-impl StackLooker {
+impl NativeStackSampler {
     #[new]
     #[pyo3(signature = (recording, hz, roots, own_folder, between, root = None, launcher = None))]
     fn new(
@@ -72,14 +72,14 @@ impl StackLooker {
         between: String,
         root: Option<Place>,
         launcher: Option<Place>,
-    ) -> StackLooker {
+    ) -> NativeStackSampler {
         let names = names(roots, own_folder, between, root, launcher);
-        StackLooker { looker: Looker::new(&recording, hz, names), samples: Arc::default() }
+        NativeStackSampler { looker: BackgroundSampler::new(&recording, hz, names), samples: Arc::default() }
     }
 
     /// Begins to look; raises where this Python is not known.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
-        let Looker { recording, hz, names, thread } = &self.looker;
+        let BackgroundSampler { recording, hz, names, thread } = &self.looker;
         let started =
             py.detach(|| sample_own_stacks(recording.clone(), *hz, names.clone(), self.samples.clone()));
         *lock(thread) = Some(started.map_err(|error| errors::problem(error.problem))?);
@@ -103,12 +103,12 @@ impl StackLooker {
 
 /// Looks at the child processes of this one, from outside of them.
 #[pyclass(module = "stepscope._native", frozen)]
-pub(crate) struct ChildLooker {
-    looker: Looker,
+pub(crate) struct ChildProcessSampler {
+    looker: BackgroundSampler,
 }
 
 #[pymethods]
-impl ChildLooker {
+impl ChildProcessSampler {
     #[new]
     #[pyo3(signature = (recording, hz, roots, own_folder, between, root = None, launcher = None))]
     fn new(
@@ -119,15 +119,15 @@ impl ChildLooker {
         between: String,
         root: Option<Place>,
         launcher: Option<Place>,
-    ) -> ChildLooker {
+    ) -> ChildProcessSampler {
         let names = names(roots, own_folder, between, root, launcher);
-        ChildLooker { looker: Looker::new(&recording, hz, names) }
+        ChildProcessSampler { looker: BackgroundSampler::new(&recording, hz, names) }
     }
 
     /// Begins to look; raises where the system has no way to.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
-            let Looker { recording, hz, names, thread } = &self.looker;
+            let BackgroundSampler { recording, hz, names, thread } = &self.looker;
             let (started, seen) =
                 sample_children(*hz, names.clone()).map_err(|error| errors::problem(error.problem))?;
             *lock(thread) = Some(started);
@@ -161,6 +161,6 @@ fn show_thread(ident: u64) {
 pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(hide_thread, module)?)?;
     module.add_function(wrap_pyfunction!(show_thread, module)?)?;
-    module.add_class::<ChildLooker>()?;
-    module.add_class::<StackLooker>()
+    module.add_class::<ChildProcessSampler>()?;
+    module.add_class::<NativeStackSampler>()
 }

@@ -16,8 +16,8 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use stepscope_ground::lock;
 use stepscope_service::{
-    ExemplarCandidate, ExemplarLimits, Limits, NO_PARENT, News, RecorderOptions, RegionId, Request as Ended,
-    RequestDetails, RequestOutcome, RequestRecorder, Retention, RouteId, Span, parse_targets,
+    ExemplarCandidate, ExemplarLimits, Limits, NO_PARENT, RecorderOptions, RegionId, Request as Ended,
+    RequestDetails, RequestOutcome, RequestRecorder, Retention, RouteId, ServiceNotice, Span, parse_targets,
 };
 
 use crate::errors;
@@ -264,10 +264,10 @@ impl Service {
     }
 
     fn deliver(&self, py: Python<'_>, monitor: &RequestRecorder) -> PyResult<()> {
-        for news in monitor.take_news() {
+        for news in monitor.take_notices() {
             let told = match news {
-                News::Warning(words) => self.on_warning.call1(py, (words,)),
-                News::Missed { route, target, requests, missed } => {
+                ServiceNotice::Warning(words) => self.on_warning.call1(py, (words,)),
+                ServiceNotice::Missed { route, target, requests, missed } => {
                     self.on_missed.call1(py, (route, target, py.None(), py.None(), requests, missed))
                 }
             };

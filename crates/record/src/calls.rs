@@ -55,7 +55,6 @@ struct Function {
     open: u32,
 }
 
-/// The calls of one thread.
 #[derive(Clone, Default)]
 pub struct ThreadCalls {
     stack: Vec<OpenCall>,

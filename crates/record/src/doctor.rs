@@ -20,7 +20,6 @@ pub enum CheckState {
 /// One thing that can be captured, or not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Check {
-    /// What it belongs to.
     pub area: &'static str,
     pub what: String,
     /// Whether it can be captured.

@@ -49,7 +49,6 @@ impl Level {
     }
 }
 
-/// What one stack allocated itself.
 #[derive(Copy, Clone, Debug, Default)]
 struct StackUse {
     live: Level,

@@ -22,7 +22,8 @@ mod trace_names;
 
 pub use doctor::{Check, CheckState, doctor};
 pub use machine::{
-    CounterInfo, CounterStat, CounterStats, MachineOptions, MachineSampler, Missing, Roots, Summary, end_all,
+    CounterInfo, CounterStat, CounterStats, MachineOptions, MachineSampler, MissingSensor, Roots, Summary,
+    end_all,
 };
 pub use own_sampler::{hide_thread, sample_own_stacks, show_thread};
 pub use recording::{CounterValue, GivenSlice, Recording};

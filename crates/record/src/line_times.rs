@@ -33,7 +33,6 @@ struct OpenCall {
     cell: u32,
     since: u64,
     runs: bool,
-    /// The open call that waits for this one.
     waiting: u32,
 }
 
@@ -57,17 +56,13 @@ struct Cell {
 /// A line, how often it began and how long it ran.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct LineSum {
-    /// The function it is a line of.
     pub function: FunctionId,
     /// The line, counted from 1.
     pub line: u32,
-    /// How often it began.
     pub hits: u64,
-    /// How long it ran.
     pub ticks: u64,
 }
 
-/// The lines of one thread.
 pub struct ThreadLines {
     share: Share,
     /// Ticks that an event takes on its way here: they are in no line.
@@ -288,7 +283,6 @@ mod tests {
         lines.line(key, watched(key), line, now);
     }
 
-    /// (line, hits, ticks)
     fn sums(lines: &ThreadLines) -> Vec<(u32, u64, u64)> {
         let mut found: Vec<_> = lines.sums().map(|sum| (sum.line, sum.hits, sum.ticks)).collect();
         found.sort_unstable();

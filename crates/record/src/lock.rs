@@ -7,7 +7,6 @@ pub enum Lock {
     Holds,
     /// It ran without it: C code that let go of it.
     Without,
-    /// It waited for it.
     Waits,
     /// It waited for something else.
     Idle,

@@ -21,7 +21,7 @@ pub use device_use::{DeviceUse, Devices};
 use series::Series;
 pub use series::{CounterInfo, Summary};
 use source::Source;
-pub use source::{Missing, Roots};
+pub use source::{MissingSensor, Roots};
 pub use stats::{CounterStat, CounterStats};
 use stepscope_ground::lock;
 
@@ -40,7 +40,6 @@ pub fn end_all() {
 /// Shorter intervals would measure the sampler itself.
 const MIN_INTERVAL: Duration = Duration::from_millis(5);
 
-/// What to watch.
 #[derive(Clone, Debug)]
 pub struct MachineOptions {
     /// From one sample to the next.
@@ -76,7 +75,7 @@ impl Default for MachineOptions {
 /// The monitor. It ends its thread when it is dropped.
 pub struct MachineSampler {
     shared: Arc<Shared>,
-    missing: Vec<Missing>,
+    missing: Vec<MissingSensor>,
     running: Mutex<Running>,
     interval: Duration,
     /// Whose threads and locks these are.
@@ -167,7 +166,6 @@ impl MachineSampler {
         }
     }
 
-    /// Whether its thread runs.
     pub fn is_running(&self) -> bool {
         lock(&self.running).thread.is_some()
     }
@@ -196,13 +194,12 @@ impl MachineSampler {
         self.shared.values(edge, &mut |place, _, value| out(place, value));
     }
 
-    /// What is sampled.
     pub fn counters(&self) -> &[CounterInfo] {
         &self.shared.counters
     }
 
     /// What is not, and why.
-    pub fn missing(&self) -> &[Missing] {
+    pub fn missing(&self) -> &[MissingSensor] {
         &self.missing
     }
 
@@ -307,7 +304,11 @@ impl Shared {
     }
 }
 
-fn find_sources(options: &MachineOptions, per_second: f64, own: bool) -> (Vec<Box<dyn Source>>, Vec<Missing>) {
+fn find_sources(
+    options: &MachineOptions,
+    per_second: f64,
+    own: bool,
+) -> (Vec<Box<dyn Source>>, Vec<MissingSensor>) {
     let roots = &options.roots;
     let mut sources: Vec<Box<dyn Source>> = Vec::new();
     let mut missing = Vec::new();
@@ -315,7 +316,7 @@ fn find_sources(options: &MachineOptions, per_second: f64, own: bool) -> (Vec<Bo
         Ok(source) => sources.push(source),
         Err(error) => {
             let fix = "the monitor reads /proc, which only Linux has";
-            missing.push(Missing::new(what, error.to_string(), fix));
+            missing.push(MissingSensor::new(what, error.to_string(), fix));
         }
     };
     if own {
@@ -326,7 +327,7 @@ fn find_sources(options: &MachineOptions, per_second: f64, own: bool) -> (Vec<Bo
     if options.network {
         proc("network", host::Network::new(roots).map(|s| Box::new(s) as Box<dyn Source>));
     }
-    let mut maybe = |source: Result<Box<dyn Source>, Missing>| match source {
+    let mut maybe = |source: Result<Box<dyn Source>, MissingSensor>| match source {
         Ok(source) => sources.push(source),
         Err(why) => missing.push(why),
     };

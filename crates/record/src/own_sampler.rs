@@ -80,7 +80,6 @@ pub fn sample_own_stacks(
     thread.map_err(SpyError::no_thread)
 }
 
-/// What the thread works with.
 struct Sampler {
     spy: Spy,
     names: OwnNames,

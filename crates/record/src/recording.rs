@@ -25,11 +25,9 @@ enum ThreadLane {
     Main,
     /// Regions of tasks that take turns on it; see [`lanes_of`].
     Tasks(u32),
-    /// What its Python stacks look like.
     Samples,
     /// What it does with the interpreter's lock.
     Lock,
-    /// Which tasks its event loop runs.
     Running,
 }
 
@@ -64,7 +62,6 @@ pub struct GivenSlice {
     pub end_ns: i64,
     /// The system's number of its thread.
     pub thread: u32,
-    /// Its arguments, as JSON.
     pub args: Vec<(String, String)>,
 }
 
@@ -93,7 +90,6 @@ pub struct Recording {
     monitor: Option<Arc<MachineSampler>>,
     start: Option<(i64, Mark)>,
     stop_ns: Option<i64>,
-    /// Where the journal has come to.
     journal: Option<JournalPosition>,
     regions: Vec<Region>,
     lost: u64,
@@ -157,7 +153,6 @@ impl Recording {
         *self = Recording::new(monitor);
     }
 
-    /// When it began.
     pub fn start_ns(&self) -> Option<i64> {
         self.start.map(|(at, _)| at)
     }

@@ -30,7 +30,6 @@ pub struct Region {
     /// The system's number of its thread.
     pub thread: u32,
     pub start_ns: i64,
-    /// How long it took.
     pub dur_ns: i64,
     /// Number of the text of the stack it was entered from, or [`NO_STACK`].
     pub stack: u32,
@@ -102,7 +101,6 @@ fn log() -> MutexGuard<'static, RegionLog> {
     lock(current_log())
 }
 
-/// Whether anything records.
 #[inline]
 pub fn is_recording() -> bool {
     RECORDINGS.load(Ordering::Relaxed) > 0

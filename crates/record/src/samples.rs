@@ -12,7 +12,6 @@ use crate::lock::Lock;
 pub(crate) struct Sample {
     pub(crate) thread: u32,
     pub(crate) at_ns: i64,
-    /// Whether the thread waits.
     pub(crate) waits: Waits,
     /// What it did with the interpreter's lock, where that is known.
     pub(crate) lock: Option<Lock>,
@@ -24,7 +23,6 @@ pub(crate) struct Sample {
     pub(crate) line: u32,
 }
 
-/// Whether a thread waits.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
     /// The system said so.
@@ -198,7 +196,6 @@ impl SampleTimes {
         SampleTimes { at_ns, first_ns }
     }
 
-    /// When the sample before this one was.
     fn before(&self, at_ns: i64) -> i64 {
         let place = self.at_ns.partition_point(|at| *at < at_ns);
         place.checked_sub(1).map_or(self.first_ns, |place| self.at_ns[place])

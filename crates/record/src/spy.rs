@@ -47,7 +47,7 @@ use error::Unreadable;
 use find::{Files, Python};
 use layout::Locals;
 use memory::{Memory, Pages};
-use stopped::Stopping;
+use stopped::StopSampler;
 use tasks::{Tasks, ThreadNumbers};
 use walk::Walk;
 
@@ -63,7 +63,7 @@ pub use sampling::Sampling;
 pub use stop::resume_stragglers;
 pub use stopped::{Mode, OtherThread};
 pub use system::{has_ended, ignore_stops, interrupted, notice_interrupts, requested_end};
-pub use tasks::Doing;
+pub use tasks::TaskState;
 pub use walk::{Frame, MAX_FRAMES, Stats, ThreadSample};
 
 /// How often a sample of threads that come and go is tried.
@@ -99,7 +99,7 @@ pub struct Spy {
     numbers: HashMap<u64, Option<u32>, RandomState>,
     contained: ThreadNumbers,
     mode: Mode,
-    stopping: Option<Stopping>,
+    stopping: Option<StopSampler>,
 }
 
 impl std::fmt::Debug for Spy {
@@ -249,14 +249,14 @@ impl Spy {
     }
 
     /// Whether a thread runs, by the system's number of it.
-    pub fn doing(&mut self, thread: u32) -> Option<Doing> {
+    pub fn doing(&mut self, thread: u32) -> Option<TaskState> {
         if let Some(stopping) = self.stopping.as_ref().filter(|_| self.mode != Mode::Running)
             && let Some(doing) = stopping.doing.get(&thread)
         {
             return Some(*doing);
         }
         if self.mode == Mode::Running && self.tasks.is_asleep(thread) {
-            return Some(Doing::Waiting);
+            return Some(TaskState::Waiting);
         }
         self.tasks.doing(thread)
     }

@@ -113,7 +113,6 @@ fn outcome(before: Vec<Repeat>, now: Vec<Repeat>, condition: &Condition, in_turn
     check(std::slice::from_ref(condition), Some(&of(before)), &of(now), &options).outcome()
 }
 
-/// How often each outcome came.
 #[derive(Clone, Copy, Default)]
 struct Shares {
     fail: f64,

@@ -61,7 +61,6 @@ pub enum StepsFrom {
 }
 
 impl StepsFrom {
-    /// In words.
     pub fn text(&self) -> String {
         match self {
             StepsFrom::Program => "step() of the stepscope package in the program".to_owned(),
@@ -258,7 +257,6 @@ fn peak_of(process: u32) -> Option<u64> {
 pub struct Scratch(PathBuf);
 
 impl Scratch {
-    /// A new one.
     pub fn new() -> Result<Scratch, Problem> {
         static NUMBER: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);

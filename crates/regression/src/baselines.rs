@@ -16,7 +16,6 @@ use stepscope_ground::utc::second_text;
 use crate::git::Repository;
 use crate::measurement::Measurement;
 
-/// Where baselines are by default.
 const DEFAULT_FOLDER: &str = ".stepscope/baselines";
 /// The longest name of a baseline.
 const MAX_NAME: usize = 100;
@@ -69,7 +68,6 @@ impl Baselines {
         }
     }
 
-    /// In words.
     pub fn place(&self) -> String {
         match self {
             Baselines::Folder(path) => path.display().to_string(),
@@ -111,7 +109,6 @@ impl Baselines {
         self.history(name)?.pop().ok_or_else(|| self.unknown(name))
     }
 
-    /// Whether there is a baseline of this name.
     pub fn has(&self, name: &str) -> Result<bool, Problem> {
         check_name(name)?;
         Ok(self.names()?.iter().any(|known| known == name))

@@ -14,7 +14,6 @@ pub enum Judgment {
     Skip,
 }
 
-/// What the search found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BisectResult {
     /// The first bad one is among these; just one if nothing in between was skipped.

@@ -43,7 +43,6 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// In one word.
     pub fn word(self) -> &'static str {
         match self {
             Outcome::Pass => "pass",
@@ -57,7 +56,6 @@ impl Outcome {
 #[derive(Clone, Debug)]
 pub struct Finding {
     pub condition: Condition,
-    /// What became of it.
     pub outcome: Outcome,
     /// Why, in a sentence.
     pub why: String,

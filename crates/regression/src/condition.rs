@@ -13,9 +13,7 @@ pub enum Limit {
     Rise(f64),
     /// More than this share below the baseline.
     Fall(f64),
-    /// Above this value.
     Above(f64),
-    /// Below this value.
     Below(f64),
 }
 
@@ -24,7 +22,6 @@ pub enum Limit {
 pub struct Condition {
     /// As it was written.
     pub text: String,
-    /// What is compared.
     pub metric: Metric,
     /// From where on it fails.
     pub limit: Limit,

@@ -9,7 +9,6 @@ use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::Verdict;
 use stepscope_ask::diff_words::{because, place, sentence};
 
-/// Rows that are named.
 const MAX_ROWS: usize = 5;
 
 /// What two sides of traces say about a change.

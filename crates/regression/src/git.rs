@@ -36,7 +36,6 @@ pub struct Repository {
 }
 
 impl Repository {
-    /// The repository around a folder.
     pub fn around(folder: &Path) -> Result<Repository, Problem> {
         let repository = Repository { folder: folder.to_owned() };
         match repository.line(["rev-parse", "--show-toplevel"]) {
@@ -49,7 +48,6 @@ impl Repository {
         }
     }
 
-    /// Its top folder.
     pub fn folder(&self) -> &Path {
         &self.folder
     }
@@ -63,7 +61,6 @@ impl Repository {
         })
     }
 
-    /// The commit that a revision names.
     pub fn commit(&self, revision: &str) -> Option<Commit> {
         let revision = format!("{revision}^{{commit}}");
         let text = self.line(["log", "-1", "--format=%H%x00%s", "--end-of-options", &revision]).ok()?;
@@ -96,7 +93,6 @@ impl Repository {
         self.run(words.into_iter().chain([folder.as_os_str()]), None, None).map(drop)
     }
 
-    /// Removes a worktree with all that is in it.
     pub fn remove_worktree(&self, folder: &Path) {
         let words = ["worktree", "remove", "--force"].map(OsStr::new);
         // If git does not want to, the folder goes all the same and git forgets it.

@@ -13,7 +13,6 @@ pub const MIN_MEASUREMENTS: usize = 6;
 /// A metric over time.
 #[derive(Clone, Debug)]
 pub struct History {
-    /// What it is of.
     pub metric: Metric,
     /// The measurements that can be compared with the newest one, the oldest first.
     pub points: Vec<Point>,

@@ -20,7 +20,6 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// This machine.
     pub fn here() -> Machine {
         Machine::read(Path::new("/proc"))
     }

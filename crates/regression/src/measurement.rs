@@ -29,7 +29,6 @@ pub enum How {
 }
 
 impl How {
-    /// In words.
     pub fn text(self) -> &'static str {
         match self {
             How::Bare => "bare runs",

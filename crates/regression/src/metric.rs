@@ -6,7 +6,6 @@ use stepscope_analyse::statistics::Statistic;
 use stepscope_ask::print::units;
 use stepscope_ground::Problem;
 
-/// What a metric counts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Quantity {
     /// Nanoseconds.
@@ -92,7 +91,6 @@ const NAMED_METRICS: &[(&str, Quantity, &str)] = &[
 ];
 
 impl Metric {
-    /// The metric of a name.
     pub fn parse(name: &str) -> Result<Metric, Problem> {
         let name = name.trim();
         let metric = |key: &str, statistic, quantity, counted| Metric {

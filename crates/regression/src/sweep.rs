@@ -82,7 +82,7 @@ pub fn command(
 
 /// What a combination gives and costs.
 #[derive(Copy, Clone, Debug, PartialEq)]
-pub struct Worth {
+pub struct Tradeoff {
     /// More is better.
     pub throughput: f64,
     /// Less is better; unknown for all or for none.
@@ -90,8 +90,8 @@ pub struct Worth {
 }
 
 /// Which combinations no other one beats in both throughput and memory.
-pub fn front(all: &[Worth]) -> Vec<bool> {
-    let beats = |a: &Worth, b: &Worth| {
+pub fn front(all: &[Tradeoff]) -> Vec<bool> {
+    let beats = |a: &Tradeoff, b: &Tradeoff| {
         let (more, less) = (a.memory.unwrap_or(0.0), b.memory.unwrap_or(0.0));
         a.throughput >= b.throughput && more <= less && (a.throughput > b.throughput || more < less)
     };
@@ -99,7 +99,7 @@ pub fn front(all: &[Worth]) -> Vec<bool> {
 }
 
 /// The combination to take: the highest throughput; of those within `noise` of it, the one with the least memory.
-pub fn pick(all: &[Worth], noise: f64) -> Option<usize> {
+pub fn pick(all: &[Tradeoff], noise: f64) -> Option<usize> {
     let best = all.iter().map(|worth| worth.throughput).max_by(f64::total_cmp)?;
     let close = (0..all.len()).filter(|&at| all[at].throughput >= best * (1.0 - noise));
     close.min_by(|&a, &b| {
@@ -132,7 +132,7 @@ mod tests {
 
     #[test]
     fn nobody_beats_the_front() {
-        let worth = |throughput: f64, memory: f64| Worth { throughput, memory: Some(memory) };
+        let worth = |throughput: f64, memory: f64| Tradeoff { throughput, memory: Some(memory) };
         let all = [worth(10.0, 5.0), worth(19.0, 7.0), worth(18.0, 8.0), worth(19.2, 20.0)];
         assert_eq!(front(&all), [true, true, false, true]);
         // 19.2 is within 2% of 19 and takes three times the memory.

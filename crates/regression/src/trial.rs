@@ -57,7 +57,6 @@ impl Candidate {
     }
 }
 
-/// What one run does.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunOrder {
     pub program: String,
@@ -75,7 +74,6 @@ pub struct RunOrder {
     pub result: String,
 }
 
-/// What one run measured.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct RunResult {
     /// What an iteration is; unknown if none was found.

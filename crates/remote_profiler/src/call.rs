@@ -258,7 +258,6 @@ fn refused(target: &Target, method: Method, status: &Status) -> Problem {
     }
 }
 
-/// What went wrong below gRPC, shortly.
 fn short_text(error: &h2::Error) -> String {
     match error.get_io() {
         Some(error) if error.kind() == ErrorKind::UnexpectedEof => "it was closed".to_owned(),

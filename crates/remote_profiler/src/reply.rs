@@ -38,7 +38,6 @@ pub(crate) struct Reply<W> {
     max_bytes: u64,
     state: ReplyState,
     prefix: Vec<u8>,
-    /// What is left of the message.
     left: u64,
     varint: u64,
     shift: u32,
@@ -154,7 +153,6 @@ impl<W: Write> Reply<W> {
         Ok(Some(std::mem::take(&mut self.varint)))
     }
 
-    /// What comes after a number.
     fn after(&mut self, value: u64) -> Result<ReplyState, Damage> {
         // The byte that ended the number is still counted as left.
         let rest = self.left - 1;

@@ -16,7 +16,6 @@ pub struct Tracers {
 }
 
 impl Default for Tracers {
-    /// What TensorFlow records by default.
     fn default() -> Tracers {
         Tracers { host: 2, device: 1, python: 0 }
     }

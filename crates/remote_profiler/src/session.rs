@@ -37,7 +37,6 @@ impl Default for Limits {
     }
 }
 
-/// What to get.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
     /// Record for this long, beginning this much later.
@@ -55,7 +54,6 @@ pub struct Plan {
     /// The folder, on its own machine, of a server too old to send a profile; None for the same path as here.
     pub remote_folder: Option<String>,
     pub want: CaptureMode,
-    /// How much is recorded.
     pub tracers: Tracers,
     pub limits: Limits,
 }
@@ -73,7 +71,6 @@ pub enum Stage {
     Receiving(u64, u64),
 }
 
-/// Who watches a capture.
 pub trait Watch {
     /// How far it is; called often.
     fn stage(&mut self, stage: Stage);
@@ -81,7 +78,6 @@ pub trait Watch {
     fn wants_to_stop(&mut self) -> bool;
 }
 
-/// One captured file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CapturedFile {
     /// Whose profile it is.
@@ -95,7 +91,6 @@ pub struct CapturedFile {
 /// What came of a capture.
 #[derive(Clone, Debug)]
 pub struct CaptureResult {
-    /// The folder of this capture.
     pub folder: PathBuf,
     /// The files, in the order of the plan.
     pub files: Vec<CapturedFile>,

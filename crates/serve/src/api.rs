@@ -66,7 +66,6 @@ fn csv(run: &CachedRun, question: &str, query: &str) -> Result<Reply, Problem> {
     Ok(Reply { body: write::csv(&answer).into_bytes(), kind: "text/csv; charset=utf-8" })
 }
 
-/// What tells questions apart.
 fn key(question: &str, query: &str, without: &[&str]) -> String {
     let mut options = pairs(query);
     options.retain(|(name, _)| !without.contains(&name.as_str()));

@@ -47,7 +47,6 @@ pub(crate) fn asset(name: &str, folder: Option<&Path>) -> Option<Asset> {
     (name == "index.html").then(|| Asset { body: NO_UI.into(), gzipped: false, kind })
 }
 
-/// What gzip packed.
 pub(crate) fn unpack(packed: &[u8]) -> Vec<u8> {
     let mut plain = Vec::new();
     // What was packed at build time unpacks.

@@ -16,7 +16,6 @@ use crate::source_files::SourceFiles;
 /// A trace file, not yet read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFile {
-    /// Where it is.
     pub path: PathBuf,
     /// Its name among the others.
     pub label: String,
@@ -32,7 +31,6 @@ pub struct RunFile {
 pub struct PendingRun {
     /// Stored bytes read and in all (0 if unknown), while [`PendingRun::read`] runs.
     pub progress: Box<dyn Fn() -> (u64, u64) + Send + Sync>,
-    /// Reads it.
     pub read: Box<dyn FnOnce() -> Result<Document, Problem> + Send>,
 }
 
@@ -40,7 +38,6 @@ pub struct PendingRun {
 pub trait Backend: Send + Sync + 'static {
     /// The traces there are now.
     fn discover(&self) -> Result<Vec<RunFile>, Problem>;
-    /// How to read one of them.
     fn open(&self, path: &Path) -> PendingRun;
     /// Baselines, where there are any to show.
     fn histories(&self) -> Option<&dyn Histories> {
@@ -54,7 +51,6 @@ pub trait Backend: Send + Sync + 'static {
     fn sources(&self) -> SourceFiles {
         SourceFiles::default()
     }
-    /// What findings are judged by.
     fn thresholds(&self) -> Arc<Thresholds> {
         Arc::default()
     }
@@ -63,7 +59,6 @@ pub trait Backend: Send + Sync + 'static {
 /// A baseline that is kept.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct BaselineListed {
-    /// Its name.
     pub name: String,
     /// How often it was measured.
     pub measurements: u64,
@@ -74,15 +69,11 @@ pub struct BaselineListed {
 /// One metric of a baseline over its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricHistory {
-    /// The baseline.
     pub baseline: String,
-    /// The metric.
     pub metric: String,
-    /// What it counts.
     pub unit: MetricUnit,
     /// The measurements, the oldest first.
     pub points: Vec<HistoryPoint>,
-    /// Where the level changed.
     pub changes: Vec<HistoryChange>,
     /// Measurements of another machine, taken in another way, or without the metric.
     pub left_out: u64,
@@ -103,7 +94,6 @@ pub struct HistoryPoint {
     pub low: f64,
     /// The highest.
     pub high: f64,
-    /// How many runs there are.
     pub runs: u64,
 }
 
@@ -118,7 +108,6 @@ pub struct HistoryChange {
     pub after: f64,
     /// How likely such a change would be if the order meant nothing.
     pub p: f64,
-    /// It in words.
     pub sentence: String,
 }
 
@@ -126,6 +115,5 @@ pub struct HistoryChange {
 pub trait Histories: Send + Sync {
     /// The baselines there are now.
     fn baselines(&self) -> Result<Vec<BaselineListed>, Problem>;
-    /// One metric of one of them.
     fn history(&self, baseline: &str, metric: &str) -> Result<MetricHistory, Problem>;
 }

@@ -29,7 +29,7 @@ use crate::cached_run::CachedRun;
 use crate::connections;
 use crate::guard;
 use crate::history;
-use crate::messages::{Opened, Refused, ServiceOpened, StillLoading};
+use crate::messages::{ErrorReply, ServiceOpened, SessionInfo, StillLoading};
 use crate::question;
 use crate::reply::Reply;
 use crate::runs::{RunLookup, RunState, Runs};
@@ -44,7 +44,6 @@ const MIN_PACKED_BYTES: usize = 4 << 10;
 /// How often a folder is looked at.
 const WATCH_PERIOD: Duration = Duration::from_secs(2);
 
-/// How to serve.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
     /// The address to listen on; loopback unless somebody chose otherwise.
@@ -62,10 +61,8 @@ pub struct ServerOptions {
 /// The port tried first.
 const DEFAULT_PORT: u16 = 7007;
 
-/// Where the server listens.
 #[derive(Clone, Debug)]
 pub struct Address {
-    /// The socket.
     pub socket: SocketAddr,
     /// What to open in a browser; it ends with the access token.
     pub url: String,
@@ -127,7 +124,6 @@ impl Server {
         Ok(Server { runtime, listener, stop, address: Address { socket, url }, shared, watch: options.watch })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> &Address {
         &self.address
     }
@@ -273,7 +269,7 @@ async fn runs(
         let _ = tokio::task::spawn_blocking(move || runs.refresh()).await;
     }
     let backend = &shared.runs.backend;
-    let opened = Opened {
+    let opened = SessionInfo {
         version: &shared.version,
         watching: shared.watch,
         runs: shared.runs.list(),
@@ -463,7 +459,7 @@ fn takes_gzip(headers: &HeaderMap) -> bool {
 }
 
 fn problem(status: StatusCode, why: &Problem) -> Response {
-    as_json(status, &Refused { error: why })
+    as_json(status, &ErrorReply { error: why })
 }
 
 fn as_json(status: StatusCode, value: &impl Serialize) -> Response {

@@ -34,7 +34,6 @@ pub(crate) fn memory(run: &CachedRun, what: &str, query: &str) -> Option<Result<
     Some(asked(query).and_then(|asked| answer(&of, &asked)))
 }
 
-/// What questions are about.
 struct SnapshotView<'a> {
     view: &'a MemoryView,
     snapshot: &'a Snapshot,

@@ -6,16 +6,16 @@ use stepscope_analyse::views::timeline::Counter;
 use stepscope_ground::Problem;
 
 use crate::path::Stretch;
-use crate::runs::{Listed, RunState};
+use crate::runs::{ListedRun, RunState};
 
 /// What is open. The page asks for it first, and every report holds it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Opened<'a> {
+pub(crate) struct SessionInfo<'a> {
     /// The version of this program.
     pub(crate) version: &'a str,
     /// Whether new traces appear by themselves.
     pub(crate) watching: bool,
-    pub(crate) runs: Vec<Listed>,
+    pub(crate) runs: Vec<ListedRun>,
     /// Whether baselines are open beside the runs, or instead of them.
     pub(crate) history: bool,
     /// Set if what is open was written by a service that is watched.
@@ -36,7 +36,6 @@ pub(crate) struct ServiceOpened {
 /// A report in one file.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct ReportMade<'a> {
-    /// What it was made of.
     pub(crate) made: &'a str,
     /// What it lacks, in words.
     pub(crate) left_out: &'a [String],
@@ -54,7 +53,7 @@ pub(crate) struct StillLoading {
 
 /// A question without an answer.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Refused<'a> {
+pub(crate) struct ErrorReply<'a> {
     pub(crate) error: &'a Problem,
 }
 

@@ -15,7 +15,6 @@ pub(crate) struct Stretch<'a> {
     /// From the first piece's start to the last one's end.
     dur_ns: i64,
     slice: Option<usize>,
-    /// How many pieces.
     count: usize,
 }
 

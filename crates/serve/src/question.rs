@@ -10,12 +10,10 @@ use stepscope_ground::Problem;
 
 use crate::runs::MAX_CACHED_RUNS;
 
-/// A query as a list of names and values.
 pub(crate) fn pairs(query: &str) -> Vec<(String, String)> {
     form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
-/// What a query asks.
 pub(crate) struct Query {
     pub(crate) ask: Ask,
     /// The rows of its answer that are wanted.
@@ -24,7 +22,6 @@ pub(crate) struct Query {
     pub(crate) sides: Vec<Vec<u32>>,
 }
 
-/// The question in a query.
 pub(crate) fn parse(question: &str, query: &str) -> Result<Query, Problem> {
     let mut ask = Ask::new(question)?;
     let (mut part, mut offset, mut limit) = (None, 0, usize::MAX);

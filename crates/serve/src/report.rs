@@ -20,8 +20,8 @@ use stepscope_ground::Problem;
 
 use crate::api::reply;
 use crate::cached_run::CachedRun;
-use crate::messages::{Opened, ReportMade};
-use crate::runs::Listed;
+use crate::messages::{ReportMade, SessionInfo};
+use crate::runs::ListedRun;
 use crate::source::{largest_files, source};
 use crate::source_files::SourceFiles;
 use pack::{Section, pack};
@@ -52,7 +52,6 @@ pub struct ReportOptions {
 pub struct Report {
     /// The page.
     pub html: Vec<u8>,
-    /// What was left out, in words.
     pub left_out: Vec<String>,
 }
 
@@ -128,10 +127,10 @@ fn finished(
     left_out: Vec<String>,
     options: &ReportOptions,
 ) -> Result<Report, Problem> {
-    let opened = Opened {
+    let opened = SessionInfo {
         version: &options.version,
         watching: false,
-        runs: (0..).zip(labels).map(|(id, label)| Listed::in_report(id, label)).collect(),
+        runs: (0..).zip(labels).map(|(id, label)| ListedRun::in_report(id, label)).collect(),
         history: false,
         service: None,
         problem: None,
@@ -250,7 +249,6 @@ fn answer(
     pack(&format!("ask/{asked}"), &value).map(Some)
 }
 
-/// What the server would answer.
 fn value_of(run: &CachedRun, path: &str, query: &str, redacted: bool) -> Result<Value, Problem> {
     let unknown = || Problem::new(format!("there is no answer to {path}"), "");
     let reply = reply(run, path, query).ok_or_else(unknown)??;

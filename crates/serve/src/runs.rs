@@ -52,7 +52,7 @@ enum State {
 
 /// A run as the page lists it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Listed {
+pub(crate) struct ListedRun {
     id: u32,
     /// For people: a path that is not Unicode is shown as well as it can be, and asked for by its number.
     path: String,
@@ -144,7 +144,7 @@ impl Runs {
         self.lock().problem.clone()
     }
 
-    pub(crate) fn list(&self) -> Vec<Listed> {
+    pub(crate) fn list(&self) -> Vec<ListedRun> {
         self.lock().list.iter().map(Entry::listed).collect()
     }
 
@@ -223,10 +223,10 @@ impl Inner {
     }
 }
 
-impl Listed {
+impl ListedRun {
     /// A run inside a report, which has its name only.
-    pub(crate) fn in_report(id: u32, label: &str) -> Listed {
-        Listed {
+    pub(crate) fn in_report(id: u32, label: &str) -> ListedRun {
+        ListedRun {
             id,
             path: label.to_owned(),
             label: label.to_owned(),
@@ -242,7 +242,7 @@ impl Listed {
 }
 
 impl Entry {
-    fn listed(&self) -> Listed {
+    fn listed(&self) -> ListedRun {
         let (read_bytes, total_bytes) = match &self.state {
             State::Loading(progress) => progress(),
             _ => (0, self.found.bytes),
@@ -253,7 +253,7 @@ impl Entry {
             State::Ready(_) => (RunState::Ready, None),
             State::Failed(problem) => (RunState::Failed, Some(problem.clone())),
         };
-        Listed {
+        ListedRun {
             id: self.id,
             path: self.found.path.display().to_string(),
             label: self.found.label.clone(),

@@ -24,7 +24,6 @@ pub(crate) struct SourceFile {
     text: Option<String>,
     /// Whether it was written after the run was recorded.
     changed: bool,
-    /// What amounts are.
     unit: AmountUnit,
     /// Lines that ran, or were seen.
     lines: Vec<LineOfSource>,

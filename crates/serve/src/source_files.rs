@@ -7,7 +7,6 @@ use stepscope_ask::Sources;
 /// The text of a source file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
-    /// The text.
     pub text: String,
     /// Whether it was written after the run was recorded, so that lines may have moved.
     pub changed: bool,
@@ -30,7 +29,6 @@ impl SourceFiles {
         self.0.as_ref().and_then(|read| read(run, file))
     }
 
-    /// The same for questions.
     pub(crate) fn for_questions(&self) -> Sources {
         let files = self.clone();
         Sources::new(move |run, file| files.read(run, file).map(|source| source.text))

@@ -23,12 +23,14 @@ use stepscope_service::thresholds::{FAST_BURN_TIMES, SLOW_BURN_TIMES};
 
 use self::conforms::misfit;
 use self::examples::{asked, profiles, traces};
-use self::typescript::{comment, declaration, key, list, typescript};
+use self::typescript::{declaration, key, list, typescript};
 use crate::api::reply;
 use crate::backend::{BaselineListed, MetricHistory};
 use crate::cached_run::CachedRun;
-use crate::messages::{Counters, Names, Opened, PathPieces, Refused, ReportMade, ShownPages, StillLoading};
-use crate::runs::Listed;
+use crate::messages::{
+    Counters, ErrorReply, Names, PathPieces, ReportMade, SessionInfo, ShownPages, StillLoading,
+};
+use crate::runs::ListedRun;
 use crate::source::SourceFile;
 use crate::source_files::SourceFiles;
 
@@ -47,9 +49,9 @@ fn declare_all(generator: &mut SchemaGenerator) {
         generator.subschema_for::<T>();
     }
     declare::<AnswerFrame<'_>>(generator);
-    declare::<Opened<'_>>(generator);
+    declare::<SessionInfo<'_>>(generator);
     declare::<StillLoading>(generator);
-    declare::<Refused<'_>>(generator);
+    declare::<ErrorReply<'_>>(generator);
     declare::<Names<'_>>(generator);
     declare::<Counters>(generator);
     declare::<PathPieces<'_>>(generator);
@@ -70,9 +72,8 @@ fn declare_all(generator: &mut SchemaGenerator) {
 }
 
 /// The members of a form as TypeScript.
-fn interface(form: &Form, question: &str, generator: &mut SchemaGenerator) -> String {
-    let mut text =
-        format!("/** An answer to `{question}`. */\nexport interface {} extends AnswerFrame {{\n", form.name);
+fn interface(form: &Form, generator: &mut SchemaGenerator) -> String {
+    let mut text = format!("export interface {} extends AnswerFrame {{\n", form.name);
     for member in form.members() {
         let one = typescript(member.schema(generator).as_value());
         let kind = if member.kind == MemberKind::Rows { list(&one) } else { one };
@@ -88,13 +89,13 @@ fn generated() -> String {
     let mut answers: BTreeMap<&str, String> = BTreeMap::new();
     for question in QUESTIONS {
         for form in question.forms {
-            let known = answers.insert(form.name, interface(form, question.name, &mut generator));
+            let known = answers.insert(form.name, interface(form, &mut generator));
             assert!(known.is_none(), "two forms are called alike: {}", form.name);
         }
     }
     let mut text = String::from(
         "// What the server sends, written by a test of `crates/serve` from the Rust types: `make wire` writes it anew.\n\
-         // All times are nanoseconds since the trace's first event.\n",
+         // What a member means is said there. All times are nanoseconds since the trace's first event.\n",
     );
     let definitions: BTreeMap<&String, &Value> = generator.definitions().iter().collect();
     let alike: Vec<_> = definitions
@@ -106,7 +107,7 @@ fn generated() -> String {
         "several types are called alike; rename one of each with #[schemars(rename)]: {alike:?}"
     );
     for (name, schema) in definitions {
-        let _ = write!(text, "\n{}{}", comment(schema, ""), declaration(name, schema));
+        let _ = write!(text, "\n{}", declaration(name, schema));
     }
     for answer in answers.values() {
         let _ = write!(text, "\n{answer}");
@@ -261,16 +262,16 @@ fn endpoints_send_what_their_types_say() {
     }
     let silent: Vec<_> = sent.iter().filter(|(_, answered)| !**answered).map(|(path, _)| path).collect();
     assert!(silent.is_empty(), "no example gets an answer from {silent:?}");
-    let mut opened = Opened {
+    let mut opened = SessionInfo {
         version: "1",
         watching: false,
-        runs: vec![Listed::in_report(0, "a")],
+        runs: vec![ListedRun::in_report(0, "a")],
         history: false,
         service: None,
         problem: None,
         report: None,
     };
-    check::<Opened<'_>>(&serde_json::to_value(&opened).unwrap(), "what is open");
+    check::<SessionInfo<'_>>(&serde_json::to_value(&opened).unwrap(), "what is open");
     opened.report = Some(ReportMade { made: "a", left_out: &[] });
-    check::<Opened<'_>>(&serde_json::to_value(&opened).unwrap(), "what is open in a report");
+    check::<SessionInfo<'_>>(&serde_json::to_value(&opened).unwrap(), "what is open in a report");
 }

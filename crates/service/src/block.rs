@@ -9,7 +9,6 @@ use crate::wire::{Wire, decode, decode_in_order, encode, message};
 /// What the process itself did in that minute.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Gauges {
-    /// How long it was watched.
     pub watched_ns: u64,
     /// Processor time that it used.
     pub cpu_ns: u64,
@@ -40,7 +39,6 @@ pub struct Block {
     /// Blocks of a process are numbered: what is still open and what was closed are told apart by it.
     pub sequence: u64,
     pub gauges: Gauges,
-    /// Its requests by route.
     pub routes: BTreeMap<String, RouteStats>,
     pub exemplars: Vec<Exemplar>,
 }

@@ -20,14 +20,12 @@ pub use tree::{Tree, TreeUse};
 pub use writer::{CounterWriter, RECENT_MINUTES};
 pub(crate) use writer::{make_ready, unwritable};
 
-/// What a counter is.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Column {
     /// Its name, without the number of its device: `gpu.power_w`.
     pub name: String,
     /// Its unit: `%`, `bytes`, `bytes/s`, `W`, `°C`, `MHz`, `J`.
     pub unit: String,
-    /// The device that it is of.
     pub device: Option<u32>,
 }
 
@@ -47,7 +45,6 @@ impl Column {
 /// What became of a counter over some samples.
 #[derive(Copy, Clone, Debug, Default, PartialEq)]
 pub struct Totals {
-    /// How many samples had a value.
     pub samples: u64,
     pub first: f64,
     pub last: f64,
@@ -58,7 +55,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of one value.
     pub fn from_value(value: f64) -> Self {
         Self { samples: 1, first: value, last: value, min: value, max: value, sum: value }
     }

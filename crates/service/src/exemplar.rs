@@ -14,7 +14,6 @@ pub const MAX_ID: usize = 128;
 /// One region of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct KeptSpan {
-    /// Its name.
     pub name: String,
     /// The place in the list of the region it lies in.
     pub parent: Option<u32>,
@@ -27,17 +26,13 @@ pub struct KeptSpan {
 /// One request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Exemplar {
-    /// Its route.
     pub route: String,
     /// What the service calls it.
     pub id: String,
     /// When it ended, in nanoseconds since 1970.
     pub ended_ns: i64,
-    /// How long it took.
     pub latency_ns: u64,
-    /// Whether it failed.
     pub failed: bool,
-    /// Samples in it.
     pub samples: u64,
     /// The process that answered it.
     pub process: u32,
@@ -137,7 +132,6 @@ impl RouteExemplars {
         &self.slow
     }
 
-    /// The random ones.
     pub fn random(&self) -> &[Exemplar] {
         &self.random
     }
@@ -177,7 +171,6 @@ impl ExemplarsByHour {
         self.kept.entry(key).or_default().offer(exemplar, keep);
     }
 
-    /// Those of each route and hour.
     pub fn each(&self) -> impl Iterator<Item = (&str, &RouteExemplars)> {
         self.kept.iter().map(|((route, _), kept)| (route.as_str(), kept))
     }

@@ -131,7 +131,6 @@ impl Hours {
         &self.dir
     }
 
-    /// Which hours there are, with their files.
     pub(crate) fn listing(&self) -> Result<BTreeMap<i64, Vec<HourFile>>, Problem> {
         self.dir.listing()
     }

@@ -38,7 +38,7 @@ pub use recorder::{
     RequestOutcome, RouteId, Span,
 };
 pub use report::dashboard::{self, verdict};
-pub use request_recorder::{News, RecorderOptions, RequestRecorder, rss_bytes, thread_cpu_ns};
+pub use request_recorder::{RecorderOptions, RequestRecorder, ServiceNotice, rss_bytes, thread_cpu_ns};
 pub use retention::Retention;
 pub use segment::{Process, SCHEMA};
 pub use service_dir::{Hour, Minute, ServiceDir};

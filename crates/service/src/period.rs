@@ -53,12 +53,10 @@ impl Period {
         }
     }
 
-    /// How many minutes.
     pub fn minutes(&self) -> i64 {
         self.until - self.from
     }
 
-    /// Whether a minute is in it.
     pub fn contains(&self, minute: i64) -> bool {
         self.from <= minute && minute < self.until
     }

@@ -47,7 +47,6 @@ impl Default for Limits {
     }
 }
 
-/// The number of a route.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RouteId(pub u32);
 
@@ -71,7 +70,6 @@ pub struct Span {
 #[derive(Copy, Clone, Debug)]
 pub struct Request<'a> {
     pub route: RouteId,
-    /// How long it took.
     pub latency_ns: u64,
     pub failed: bool,
     pub samples: u64,
@@ -227,7 +225,6 @@ impl Recorder {
         recorder
     }
 
-    /// The number of a route.
     pub fn route(&self, name: &str) -> RouteId {
         let name = cut(name, MAX_NAME);
         let make = || {
@@ -247,12 +244,10 @@ impl Recorder {
         RegionId(number(&self.regions, name, self.limits.regions, || name.into()))
     }
 
-    /// The targets of a route.
     pub fn targets(&self, route: RouteId) -> Vec<Target> {
         self.route_of(route).map_or_else(Vec::new, |route| route.targets.clone())
     }
 
-    /// The name of a route.
     pub fn route_name(&self, route: RouteId) -> String {
         self.route_of(route).map_or_else(|| OTHER.to_owned(), |route| route.name.clone())
     }

@@ -62,13 +62,11 @@ impl Against {
 /// A service over a stretch of time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ServiceReport {
-    /// What to know first.
     pub verdict: Verdict,
     /// The first minute, in UTC.
     pub from: String,
     /// The minute after the last one.
     pub until: String,
-    /// How many minutes that is.
     pub minutes: i64,
     /// What rates divide by: the period without what is before the first count or after now, in seconds.
     pub counted_seconds: f64,
@@ -105,11 +103,9 @@ pub struct ServiceReport {
 /// Numbers of some requests.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Summary {
-    /// How many there were.
     pub requests: u64,
     /// How many per second.
     pub per_second: f64,
-    /// Those that failed.
     pub errors: u64,
     /// Their share.
     pub error_rate: f64,
@@ -131,19 +127,16 @@ pub struct Summary {
     pub quantile_error: f64,
 }
 
-/// One route.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RouteReport {
-    /// Its name.
     pub route: String,
-    /// Its numbers.
     pub now: Summary,
     /// Its numbers in the period it is compared with.
     pub before: Option<Summary>,
     /// Its regions, the one with most time of its own first.
     pub regions: Vec<RegionReport>,
     /// The region whose time per request grew most.
-    pub grew: Option<Grown>,
+    pub grew: Option<RegionGrowth>,
     /// Samples in its requests.
     pub samples: u64,
     /// Tokens that they read or wrote.
@@ -163,7 +156,6 @@ pub struct RouteReport {
 /// Regions of one name in the requests of a route.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RegionReport {
-    /// The name.
     pub region: String,
     /// How often it was entered.
     pub count: u64,
@@ -183,8 +175,7 @@ pub struct RegionReport {
 
 /// A region that takes more time than before.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Grown {
-    /// Its name.
+pub struct RegionGrowth {
     pub region: String,
     /// Time per request before.
     pub before_ns: u64,
@@ -197,9 +188,7 @@ pub struct Grown {
 pub struct Point {
     /// The first of them, in minutes since 1970.
     pub minute: i64,
-    /// Requests.
     pub requests: u64,
-    /// Those that failed.
     pub errors: u64,
     /// Half of them took no longer.
     pub p50_ns: u64,
@@ -348,11 +337,14 @@ fn per_request(stats: &RouteStats) -> Vec<(String, u64)> {
 }
 
 /// The region whose time per request grew most, if that matters.
-fn grown(before: &[(String, u64)], after: &[(String, u64)]) -> Option<Grown> {
+fn grown(before: &[(String, u64)], after: &[(String, u64)]) -> Option<RegionGrowth> {
     let total: u64 = before.iter().map(|(_, ns)| ns).sum();
     let then = |name: &str| before.iter().find(|(known, _)| known == name).map_or(0, |(_, ns)| *ns);
-    let each =
-        after.iter().map(|(name, ns)| Grown { region: name.clone(), before_ns: then(name), after_ns: *ns });
+    let each = after.iter().map(|(name, ns)| RegionGrowth {
+        region: name.clone(),
+        before_ns: then(name),
+        after_ns: *ns,
+    });
     let most = each.max_by_key(|grown| grown.after_ns.saturating_sub(grown.before_ns))?;
     let more = most.after_ns.saturating_sub(most.before_ns);
     (more as f64 > GROWN_SHARE * total as f64 && more > 0).then_some(most)

@@ -26,7 +26,6 @@ const MIN_REQUESTS: u64 = 20;
 /// Things to say that wait to be asked for; more are dropped.
 const MAX_NEWS: usize = 64;
 
-/// How requests are recorded.
 #[derive(Clone, Debug, Default)]
 pub struct RecorderOptions {
     /// Where its minutes are kept.
@@ -42,7 +41,7 @@ pub struct RecorderOptions {
 
 /// Something that the service should hear.
 #[derive(Clone, Debug, PartialEq)]
-pub enum News {
+pub enum ServiceNotice {
     /// Something is wrong with the monitor itself.
     Warning(String),
     /// A share of requests missed a target, over the last minutes of this process.
@@ -51,19 +50,16 @@ pub enum News {
         target: String,
         /// Requests of the window.
         requests: u64,
-        /// Those that missed it.
         missed: u64,
     },
 }
 
-/// The requests of a service.
 #[derive(Debug)]
 pub struct RequestRecorder {
-    /// Where requests are counted.
     pub recorder: Recorder,
     options: RecorderOptions,
     state: Mutex<RecorderState>,
-    news: Mutex<VecDeque<News>>,
+    news: Mutex<VecDeque<ServiceNotice>>,
     has_news: AtomicBool,
     started: AtomicBool,
     /// In a forked child the parent's counts and locks are not used.
@@ -134,7 +130,7 @@ impl RequestRecorder {
             let weak = Arc::downgrade(self);
             let spawned = std::thread::Builder::new().name("stepscope".to_owned()).spawn(move || run(&weak));
             if spawned.is_err() {
-                self.say(News::Warning(
+                self.say(ServiceNotice::Warning(
                     "requests are counted but not kept: no thread could be started\nhint: raise the limit of threads (ulimit -u)"
                         .to_owned(),
                 ));
@@ -156,8 +152,11 @@ impl RequestRecorder {
             rss_bytes: rss_bytes(),
         };
         let (counted, said) = state.writer.tick(&self.recorder, now);
-        let mut news: Vec<News> =
-            said.filter(|words| state.said.insert(words.clone())).map(News::Warning).into_iter().collect();
+        let mut news: Vec<ServiceNotice> = said
+            .filter(|words| state.said.insert(words.clone()))
+            .map(ServiceNotice::Warning)
+            .into_iter()
+            .collect();
         state.check_windows(now.steady_ns / 1_000_000_000, &self.recorder, &counted, &mut news);
         drop(state);
         news.into_iter().for_each(|news| self.say(news));
@@ -169,7 +168,7 @@ impl RequestRecorder {
     }
 
     /// What there is to say, once.
-    pub fn take_news(&self) -> Vec<News> {
+    pub fn take_notices(&self) -> Vec<ServiceNotice> {
         if !self.is_alive() {
             return Vec::new();
         }
@@ -178,7 +177,7 @@ impl RequestRecorder {
         news.drain(..).collect()
     }
 
-    fn say(&self, words: News) {
+    fn say(&self, words: ServiceNotice) {
         let mut news = lock(&self.news);
         if news.len() < MAX_NEWS {
             news.push_back(words);
@@ -208,7 +207,7 @@ impl RecorderState {
         second: u64,
         recorder: &Recorder,
         counted: &BTreeMap<String, RouteStats>,
-        news: &mut Vec<News>,
+        news: &mut Vec<ServiceNotice>,
     ) {
         for (route, stats) in counted {
             for target in stats.targets.keys() {
@@ -225,7 +224,12 @@ impl RecorderState {
             };
             let missing = requests >= MIN_REQUESTS && !target.is_kept(requests, missed);
             if missing && !window.missing {
-                news.push(News::Missed { route: route.clone(), target: name.clone(), requests, missed });
+                news.push(ServiceNotice::Missed {
+                    route: route.clone(),
+                    target: name.clone(),
+                    requests,
+                    missed,
+                });
             }
             window.missing = missing;
         }

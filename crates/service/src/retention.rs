@@ -5,7 +5,6 @@ use std::{fs, io};
 
 use crate::segment;
 
-/// What is kept.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Retention {
     /// Hours that are older go.

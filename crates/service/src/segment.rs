@@ -38,7 +38,6 @@ pub(crate) const STACKS: &str = "stacks";
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Process {
     pub host: String,
-    /// Its number there.
     pub id: u32,
     /// Numbers are used again: this tells one process from the next.
     pub token: u32,
@@ -138,7 +137,6 @@ pub(crate) fn replace_records(path: &Path, records: &[u8]) -> io::Result<File> {
     file.keep()
 }
 
-/// What a file holds.
 #[derive(Debug)]
 pub(crate) struct Contents<T = Block> {
     pub blocks: Vec<T>,

@@ -22,7 +22,6 @@ pub struct ServiceDir {
     folder: PathBuf,
 }
 
-/// One file of one hour.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HourFile {
     pub name: segment::Name,
@@ -52,7 +51,6 @@ pub struct Hour {
 }
 
 impl ServiceDir {
-    /// The folder at a path.
     pub fn open(folder: impl AsRef<Path>) -> Result<Self, Problem> {
         let folder = folder.as_ref().to_owned();
         if !folder.is_dir() {
@@ -80,7 +78,6 @@ impl ServiceDir {
         Ok(self.listing()?.into_keys().collect())
     }
 
-    /// The files of each hour.
     pub(crate) fn listing(&self) -> Result<BTreeMap<i64, Vec<HourFile>>, Problem> {
         let mut hours: BTreeMap<i64, Vec<HourFile>> = BTreeMap::new();
         for (name, path, bytes) in
@@ -91,7 +88,6 @@ impl ServiceDir {
         Ok(hours)
     }
 
-    /// All of one hour.
     pub fn hour(&self, hour: i64) -> Result<Hour, Problem> {
         let mut files = self.listing()?.remove(&hour).unwrap_or_default();
         let mut found = Hour::default();
@@ -126,7 +122,6 @@ impl ServiceDir {
         modified_ns(&self.folder).max(grown)
     }
 
-    /// Where it is.
     pub fn folder(&self) -> &Path {
         &self.folder
     }

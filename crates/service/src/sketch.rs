@@ -134,7 +134,6 @@ impl Sketch {
         found
     }
 
-    /// Where a bucket begins.
     pub fn bucket_start(index: i32, scale: i8) -> f64 {
         bounds::start(index, scale)
     }
@@ -149,7 +148,6 @@ impl Sketch {
         self.count
     }
 
-    /// Their sum.
     pub fn sum(&self) -> u64 {
         self.sum
     }

@@ -23,12 +23,10 @@ pub enum Goal {
     Errors,
 }
 
-/// One target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Target {
     /// As it was written, in one spelling: `p95<100ms`.
     pub text: String,
-    /// What it is about.
     pub goal: Goal,
     /// The share of requests that may miss it: 0.05 for `p95`, 0 where every request counts.
     pub allowed: f64,

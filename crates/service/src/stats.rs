@@ -24,7 +24,6 @@ pub struct RegionStats {
 pub struct TargetCount {
     /// Requests that it was held against.
     pub requests: u64,
-    /// Those that missed it.
     pub missed: u64,
 }
 
@@ -37,7 +36,6 @@ pub struct RouteStats {
     pub latency: Sketch,
     /// Time by region.
     pub regions: BTreeMap<String, RegionStats>,
-    /// Counts by target.
     pub targets: BTreeMap<String, TargetCount>,
     /// Samples that the requests held.
     pub samples: u64,
@@ -58,7 +56,6 @@ pub struct RouteStats {
 }
 
 impl RouteStats {
-    /// How many requests there were.
     pub fn requests(&self) -> u64 {
         self.latency.count()
     }

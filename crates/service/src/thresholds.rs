@@ -42,7 +42,6 @@ pub const FAST_BURN_TIMES: f64 = 14.4;
 pub const SLOW_BURN_TIMES: f64 = 6.0;
 /// The short and the long stretch that must agree on a fast burn, in minutes.
 pub const FAST_BURN_MINUTES: [i64; 2] = [5, 60];
-/// The same for a slow one.
 pub const SLOW_BURN_MINUTES: [i64; 2] = [30, 360];
 /// All four, the shortest first.
 pub const BURN_WINDOWS_MINUTES: [i64; 4] =

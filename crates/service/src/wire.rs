@@ -25,7 +25,7 @@ pub(crate) trait Wire: Default {
 }
 
 /// A message: [`message`] makes one of a type.
-pub(crate) trait Fielded: Default {
+pub(crate) trait MessageFields: Default {
     fn put_fields(&self, out: &mut Message);
     fn take_field(&mut self, number: u64, value: Field<'_>) -> Option<()>;
     fn fields_in_order(from: &mut &[u8]) -> Option<Self>;
@@ -40,7 +40,7 @@ macro_rules! message {
         });
     };
     ($type:ty { $($number:literal: $field:ident),+ } $in_order:expr) => {
-        impl $crate::wire::Fielded for $type {
+        impl $crate::wire::MessageFields for $type {
             fn put_fields(&self, out: &mut stepscope_ground::protobuf::Message) {
                 $($crate::wire::put_unless_default(&self.$field, $number, out);)+
             }
@@ -70,26 +70,26 @@ pub(crate) fn put_unless_default<T: Wire + PartialEq>(value: &T, number: u32, ou
 }
 
 /// A message as bytes.
-pub(crate) fn encode(message: &impl Fielded) -> Vec<u8> {
+pub(crate) fn encode(message: &impl MessageFields) -> Vec<u8> {
     let mut out = Message::with_capacity(1024);
     message.put_fields(&mut out);
     out
 }
 
 /// From bytes; `None` where they are no such message.
-pub(crate) fn decode<T: Fielded>(bytes: &[u8]) -> Option<T> {
+pub(crate) fn decode<T: MessageFields>(bytes: &[u8]) -> Option<T> {
     let mut found = T::default();
     found.take(Field::Bytes(bytes))?;
     Some(found)
 }
 
 /// The same from a file of schema 1.
-pub(crate) fn decode_in_order<T: Fielded>(mut bytes: &[u8]) -> Option<T> {
+pub(crate) fn decode_in_order<T: MessageFields>(mut bytes: &[u8]) -> Option<T> {
     let found = T::fields_in_order(&mut bytes)?;
     bytes.is_empty().then_some(found)
 }
 
-impl<T: Fielded> Wire for T {
+impl<T: MessageFields> Wire for T {
     fn put(&self, number: u32, out: &mut Message) {
         out.nested(number, |out| self.put_fields(out));
     }

@@ -22,7 +22,6 @@ const JUMP_NS: i64 = 2_000_000_000;
 /// After the clock was set, nothing is removed for so long: it may be wrong by years.
 const TRUST_AFTER_NS: u64 = 3_600_000_000_000;
 
-/// What the clocks say.
 #[derive(Copy, Clone, Debug)]
 pub(crate) struct Now {
     /// Nanoseconds since 1970.

@@ -1,12 +1,9 @@
 //! The device calls an operator can make: launches, copies, memsets and bare runtime calls.
 
-/// What a device activity is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Activity {
     Kernel,
-    /// A copy between memories.
     Memcpy,
-    /// A fill of device memory.
     Memset,
 }
 
@@ -18,13 +15,11 @@ pub(crate) struct Api {
     pub(crate) cbid: u64,
 }
 
-/// One kind of device work.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Work {
     pub(crate) name: &'static str,
     pub(crate) activity: Activity,
     pub(crate) api: Api,
-    /// Typical time on the device.
     pub(crate) ns: u64,
     pub(crate) grid: [u64; 3],
     pub(crate) block: [u64; 3],
@@ -34,12 +29,9 @@ pub(crate) struct Work {
     pub(crate) side: bool,
 }
 
-/// A call made by an operator.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Call {
-    /// Starts device work.
     Launch(&'static Work),
-    /// A runtime call that starts nothing.
     Query(&'static Api),
     /// A runtime call that waits until the first stream is idle.
     Sync(&'static Api),
@@ -59,11 +51,8 @@ const LAUNCH: Api = Api { name: "cudaLaunchKernel", cat: "cuda_runtime", cbid: 2
 const LAUNCH_EX: Api = Api { name: "cuLaunchKernelEx", cat: "cuda_driver", cbid: 652 };
 const MEMCPY: Api = Api { name: "cudaMemcpyAsync", cat: "cuda_runtime", cbid: 41 };
 const MEMSET: Api = Api { name: "cudaMemsetAsync", cat: "cuda_runtime", cbid: 51 };
-/// Asks whether a graph is being captured.
 pub(crate) const IS_CAPTURING: Api = Api { name: "cudaStreamIsCapturing", cat: "cuda_runtime", cbid: 317 };
-/// Looks up the words for an error code.
 pub(crate) const ERROR_STRING: Api = Api { name: "cudaGetErrorString", cat: "cuda_runtime", cbid: 11 };
-/// Waits for a stream.
 pub(crate) const STREAM_SYNC: Api = Api { name: "cudaStreamSynchronize", cat: "cuda_runtime", cbid: 131 };
 
 const fn kernel(name: &'static str, api: Api, ns: u64, grid: [u64; 3], threads: u64) -> Work {

@@ -5,7 +5,6 @@ use crate::event::{CallEvent, DeviceSide, SPAN_NAMES, Span};
 use crate::writer::Writer;
 use std::io::{self, Write};
 
-/// Multiprocessors of the device, for occupancy.
 const PROCESSORS: u64 = 132;
 
 impl<W: Write> Writer<W> {

@@ -3,16 +3,12 @@
 use crate::calls::{Api, Work};
 use std::io;
 
-/// A host thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thread {
-    /// Runs the program: data, forward, optimiser.
     Main,
-    /// Runs the gradients.
     Backward,
 }
 
-/// An operator on a host thread.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct OpEvent {
     pub(crate) thread: Thread,
@@ -29,7 +25,6 @@ pub(crate) struct OpEvent {
     pub(crate) arrow: bool,
 }
 
-/// A change of device memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MemoryEvent {
     pub(crate) thread: Thread,
@@ -41,7 +36,6 @@ pub(crate) struct MemoryEvent {
     pub(crate) reserved: u64,
 }
 
-/// The device side of a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DeviceSide {
     pub(crate) work: &'static Work,
@@ -64,7 +58,6 @@ pub(crate) struct CallEvent {
     pub(crate) device: Option<DeviceSide>,
 }
 
-/// A Python frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameEvent {
     pub(crate) label: Frame,
@@ -74,10 +67,8 @@ pub(crate) struct FrameEvent {
     pub(crate) parent: Option<u64>,
 }
 
-/// The name of a Python frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Frame {
-    /// The name as it is.
     Plain(&'static str),
     /// `nn.Module: class_number`.
     Module(&'static str, u64),
@@ -112,11 +103,9 @@ pub(crate) static SPAN_NAMES: [&str; SPANS] = [
 /// The ranges that also have a twin on the device.
 pub(crate) const DEVICE_SPANS: [usize; 4] = [1, 3, 4, 5];
 
-/// Takes what the simulation plays.
 pub(crate) trait Sink {
     /// An operator; a parent comes before its children.
     fn op(&mut self, event: &OpEvent) -> io::Result<()>;
-    /// A change of device memory.
     fn memory(&mut self, event: &MemoryEvent) -> io::Result<()>;
     fn call(&mut self, event: &CallEvent) -> io::Result<()>;
     fn frame(&mut self, event: &FrameEvent) -> io::Result<()>;

@@ -5,24 +5,18 @@ use stepscope_ground::protobuf::Put;
 
 use crate::xplane::{Event, Plane, Stat, space};
 
-/// An instruction to be written.
 #[derive(Clone, Debug, Default)]
 pub struct Instruction<'a> {
     /// Its number, from 1.
     pub id: u64,
     pub name: &'a str,
     pub opcode: &'a str,
-    /// The sizes of its result, of floats.
     pub dims: &'a [u64],
-    /// The numbers of what it takes.
     pub operands: &'a [u64],
-    /// The numbers of the computations it holds.
     pub calls: &'a [u64],
-    /// Where the framework says it comes from.
     pub path: &'a str,
     /// Its line of `/home/me/train.py`; 0 for none.
     pub line: u64,
-    /// The number of a parameter.
     pub parameter: u64,
 }
 
@@ -75,7 +69,6 @@ pub fn computation(name: &str, id: u64, is_fused: bool, list: &[Instruction<'_>]
     out
 }
 
-/// A module of computations, with the schedule of one of them.
 pub fn module(name: &str, computations: &[Vec<u8>], schedule: (u64, &[u64])) -> Vec<u8> {
     let mut out = Vec::new();
     out.bytes(1, name.as_bytes());
@@ -98,11 +91,8 @@ pub fn module(name: &str, computations: &[Vec<u8>], schedule: (u64, &[u64])) -> 
 pub struct Buffer {
     pub id: u64,
     pub bytes: u64,
-    /// The number of the instruction that fills it.
     pub instruction: u64,
-    /// Whether it is an argument.
     pub is_argument: bool,
-    /// Whether it outlives the program.
     pub is_result: bool,
 }
 
@@ -154,7 +144,6 @@ pub fn assignment(buffers: &[Buffer], events: &[(u64, bool, &str)]) -> Vec<u8> {
     out
 }
 
-/// A program as profiles carry it.
 pub fn program(module: &[u8], assignment: Option<&[u8]>) -> Vec<u8> {
     let mut out = Vec::new();
     out.bytes(1, module);

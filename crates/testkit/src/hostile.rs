@@ -11,7 +11,6 @@ use crate::trace_text::TraceText;
 /// A shape of files: of any size, made of slices.
 #[derive(Copy, Clone)]
 pub struct Shape {
-    /// What grows.
     pub name: &'static str,
     fill: fn(i64, &mut dyn Sink),
 }
@@ -24,7 +23,6 @@ impl Shape {
         run
     }
 
-    /// The same as the text of a file.
     pub fn text(&self, n: usize) -> String {
         let mut text = TraceText::default();
         (self.fill)(n as i64, &mut text);
@@ -32,7 +30,6 @@ impl Shape {
     }
 }
 
-/// All shapes.
 pub const SHAPES: &[Shape] = &[
     Shape { name: "a device for each step", fill: device_for_each_step },
     Shape { name: "a device for each kernel", fill: device_for_each_kernel },

@@ -107,7 +107,6 @@ impl Synth {
             .collect()
     }
 
-    /// Everything before the events.
     fn head<W: Write>(&self, text: &mut Text<W>) {
         text.raw(HEAD).raw("      \"trace_id\": \"").num(self.seed).raw("\",\n");
         if self.with_stack {

@@ -8,7 +8,6 @@ use crate::synth::Synth;
 use crate::workload::SHAPES;
 use std::io;
 
-/// When the trace begins on its own clock.
 pub(crate) const START_NS: u64 = 3_845_734_036_309_694;
 /// Blocks of device memory in use at any time.
 const LIVE_BLOCKS: usize = 256;
@@ -16,14 +15,12 @@ const LIVE_BLOCKS: usize = 256;
 const FIRST_ADDRESS: u64 = 0x7f00_0000_0000;
 const ADDRESS_STEP: u64 = 1 << 26;
 
-/// The state of the machine.
 #[derive(Debug)]
 pub(crate) struct Machine {
     pub(crate) rng: Rng,
     /// The clocks of the two threads, and the thread that runs.
     pub(crate) now: [u64; 2],
     pub(crate) thread: Thread,
-    /// Sizes of the tensors in use.
     pub(crate) shape: [u64; 3],
     /// The last identifier given to an operator or named range.
     pub(crate) externals: u64,
@@ -46,7 +43,6 @@ pub(crate) struct Machine {
 }
 
 impl Machine {
-    /// A machine at the start of the trace.
     pub(crate) fn new(synth: &Synth) -> Self {
         let mut rng = Rng::new(synth.seed);
         let live: Vec<u64> = (0..LIVE_BLOCKS).map(|_| 512 * rng.range(1, 4_096)).collect();
@@ -143,7 +139,6 @@ impl Machine {
         }
     }
 
-    /// Makes one device call.
     fn call(&mut self, call: &Call, external: u64) {
         match call {
             Call::Launch(work) => {
@@ -219,7 +214,6 @@ impl Machine {
         self.memory.push(MemoryEvent { thread, at, address, bytes, freed, allocated, reserved });
     }
 
-    /// The time on the running thread.
     pub(crate) fn clock(&self) -> u64 {
         self.now[self.thread as usize]
     }

@@ -9,7 +9,6 @@ pub(crate) const ALLOC: u8 = 2;
 /// The engine's wrapper around a backward node: carries the sequence number, no arrow.
 pub(crate) const EVAL: u8 = 4;
 
-/// One operator with everything it calls.
 #[derive(Debug)]
 pub(crate) struct Op {
     pub(crate) name: &'static str,
@@ -21,7 +20,6 @@ pub(crate) struct Op {
 }
 
 impl Op {
-    /// Whether the operator has the given flag.
     pub(crate) const fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
     }

@@ -23,14 +23,11 @@ use stepscope_model::{
 /// The process of the host threads, unless a slice says otherwise.
 pub const HOST_PROCESS: i64 = 100;
 
-/// The value of an argument.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Value {
     Int(i64),
-    /// A number with digits behind the point.
     Decimal(Decimal),
     Text(String),
-    /// The text of a list or an object.
     Json(String),
 }
 
@@ -52,7 +49,6 @@ impl From<&str> for Value {
     }
 }
 
-/// One slice, before it is in a run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slice {
     pub(crate) kind: Kind,
@@ -73,24 +69,20 @@ impl Slice {
         Slice { kind, name, at, process, thread, correlation: None, external: None, args }
     }
 
-    /// On this thread.
     pub fn thread(mut self, thread: i64) -> Slice {
         self.thread = thread;
         self
     }
 
-    /// Of this process.
     pub fn process(mut self, process: i64) -> Slice {
         self.process = process;
         self
     }
 
-    /// On this stream.
     pub fn stream(self, stream: i64) -> Slice {
         self.thread(stream)
     }
 
-    /// On this device.
     pub fn device(self, device: i64) -> Slice {
         self.process(device)
     }
@@ -107,7 +99,6 @@ impl Slice {
         self
     }
 
-    /// With an argument.
     pub fn arg(mut self, key: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Slice {
         self.args.push((key.into(), value.into()));
         self
@@ -125,12 +116,10 @@ pub struct Point {
 }
 
 impl Point {
-    /// A mark, a counter's value, or another point.
     pub fn new(kind: PointKind, name: &str, thread: i64, at: i64) -> Point {
         Point { kind, name: name.to_owned(), thread, at, args: Vec::new() }
     }
 
-    /// With an argument.
     pub fn arg(mut self, key: impl Into<Cow<'static, str>>, value: impl Into<Value>) -> Point {
         self.args.push((key.into(), value.into()));
         self
@@ -148,7 +137,6 @@ pub struct RunBuilder {
     builder: TraceBuilder,
     /// Nanoseconds in a unit of time.
     unit: i64,
-    /// Launches so far: their number is the id.
     launches: i64,
 }
 
@@ -171,13 +159,11 @@ impl RunBuilder {
         RunBuilder { unit: 1, ..RunBuilder::new() }
     }
 
-    /// A slice.
     pub fn add(&mut self, slice: Slice) -> &mut RunBuilder {
         self.slice(slice);
         self
     }
 
-    /// A slice on a thread of the host.
     pub fn host(&mut self, kind: Kind, name: &str, thread: i64, at: (i64, i64)) -> &mut RunBuilder {
         self.add(Slice::new(kind, name, at).thread(thread))
     }
@@ -199,7 +185,6 @@ impl RunBuilder {
         self.add(Slice::new(kind, name, work).stream(stream).correlation(id))
     }
 
-    /// A mark or the value of a counter.
     pub fn mark(&mut self, point: Point) -> &mut RunBuilder {
         self.point(point);
         self
@@ -210,7 +195,6 @@ impl RunBuilder {
         &mut self.builder
     }
 
-    /// The trace.
     pub fn finish(self) -> Trace {
         self.builder.finish()
     }

@@ -11,13 +11,11 @@ use std::io;
 pub(crate) struct Sim {
     machine: Machine,
     with_stack: bool,
-    /// Python frames so far.
     frames: u64,
     spans: [Span; SPANS],
 }
 
 impl Sim {
-    /// A loop before its first step.
     pub(crate) fn new(synth: &Synth) -> Self {
         let (machine, with_stack) = (Machine::new(synth), synth.with_stack);
         Self { machine, with_stack, frames: 0, spans: [Span::default(); SPANS] }
@@ -73,7 +71,6 @@ impl Sim {
         Ok(self.spans)
     }
 
-    /// Plays single operators on the main thread.
     pub(crate) fn loose(&mut self, count: u64, sink: &mut impl Sink) -> io::Result<()> {
         for index in 0..count {
             let at = (index % FILLERS.len() as u64) as usize;
@@ -137,7 +134,6 @@ impl Sim {
         LAYER[(index % LAYER.len() as u64) as usize]
     }
 
-    /// Opens a named range.
     fn open(&mut self, step: u64, which: usize, known: &[Span; SPANS], sink: &mut impl Sink) -> io::Result<()> {
         let machine = &mut self.machine;
         machine.externals += 1;
@@ -148,7 +144,6 @@ impl Sim {
         sink.span(step, which, &known[which])
     }
 
-    /// Closes a named range.
     fn close(&mut self, which: usize) {
         let device = self.machine.device.take();
         let end = self.machine.pass(500, 4_000);

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// Totals of one operator name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct OpTotals {
-    /// How often it was called.
     pub count: u64,
     /// Its time on the host, with everything it called.
     pub host_ns: u64,
@@ -16,24 +14,19 @@ pub struct OpTotals {
 /// Totals of one kernel name, or of one stream.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct NameTotals {
-    /// How many there were.
     pub count: u64,
-    /// Their total time on the device.
     pub ns: u64,
 }
 
 /// One `ProfilerStep#N`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StepTruth {
-    /// The number in its name.
     pub number: u64,
     /// When it began, in nanoseconds on the trace's own clock.
     pub start_ns: u64,
-    /// How long it took.
     pub dur_ns: u64,
 }
 
-/// Counted while the trace was written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Summary {
     /// Objects in `traceEvents`.
@@ -42,16 +35,13 @@ pub struct Summary {
     /// Events by phase (`X`, `i`, `s`, `f`, `M`) and category (empty where there is none).
     pub by_kind: BTreeMap<(char, &'static str), u64>,
     pub kernels: u64,
-    /// Total time of all kernels.
     pub kernel_ns: u64,
     pub kernels_by_name: BTreeMap<&'static str, NameTotals>,
     /// Kernels, copies and memsets by stream; on one stream they never overlap.
     pub streams: BTreeMap<u64, NameTotals>,
-    /// Bytes moved by copies.
     pub copied_bytes: u64,
     /// Operators (`cpu_op`) by name.
     pub ops: BTreeMap<&'static str, OpTotals>,
-    /// The steps in order.
     pub steps: Vec<StepTruth>,
     /// The largest `Total Allocated` of any memory event.
     pub peak_allocated: u64,
@@ -62,7 +52,6 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Events of one phase.
     #[must_use]
     pub fn phase(&self, phase: char) -> u64 {
         self.by_kind.iter().filter(|(kind, _)| kind.0 == phase).map(|(_, count)| count).sum()
@@ -74,13 +63,11 @@ impl Summary {
         self.by_kind.iter().filter(|(kind, _)| **kind == ('X', category)).map(|(_, n)| n).sum()
     }
 
-    /// Counts one event.
     pub(crate) fn tally(&mut self, phase: char, category: &'static str) {
         self.events += 1;
         *self.by_kind.entry((phase, category)).or_default() += 1;
     }
 
-    /// Widens the range of the trace.
     pub(crate) fn extend(&mut self, start: u64, dur: u64) {
         if self.last_ns == 0 || start < self.first_ns {
             self.first_ns = start;

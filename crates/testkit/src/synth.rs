@@ -7,18 +7,15 @@ use crate::workload::{LAYER, LOAD, READ_LOSS, UPDATE};
 /// A synthetic training run, ready to be written as a trace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Synth {
-    /// Decides every duration and every choice of stream.
     pub seed: u64,
     /// Objects in `traceEvents`, exactly.
     pub events: u64,
     /// Device streams (at least 1); the first one carries most of the work.
     pub streams: u32,
-    /// Whether the main thread has Python frames.
     pub with_stack: bool,
     /// Number of `ProfilerStep#N` ranges; 0 asks for steps of about 12,000 events.
     /// Fewer are made where `events` leaves no room for a whole step each.
     pub steps: u64,
-    /// The number of the first step.
     pub first_step: u64,
 }
 
@@ -28,19 +25,15 @@ pub(crate) const BLOCK_FRAMES: u64 = 5;
 /// Events in a step when the number of steps was left open, about as in a real training step.
 const EVENTS_PER_STEP: u64 = 12_000;
 
-/// The content of one step.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct StepPlan {
-    /// Blocks of the model.
     pub(crate) blocks: u64,
     /// Single operators that make up the exact number of events.
     pub(crate) fillers: u64,
 }
 
-/// The content of the whole trace.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
-    /// Metadata events at the end.
     pub(crate) tail: u64,
     pub(crate) steps: u64,
     /// Operators outside of any step, where there is no room for one.
@@ -58,7 +51,6 @@ impl Synth {
         Self { seed, events, streams: 3, with_stack: false, steps: 0, first_step: 2 }
     }
 
-    /// The streams' numbers as the trace shows them.
     pub(crate) fn stream_ids(&self) -> impl Iterator<Item = u64> + use<> {
         let side = u64::from(self.streams.clamp(1, 64) - 1);
         std::iter::once(7).chain((0..side).map(|i| 20 + 4 * i))
@@ -114,7 +106,6 @@ impl Plan {
         cost(block.forward) + cost(block.backward) + update + frames
     }
 
-    /// The fewest events a step can have.
     fn smallest_step(with_stack: bool) -> u64 {
         Self::step_overhead(with_stack) + Self::block_cost(0, with_stack)
     }

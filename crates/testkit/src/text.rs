@@ -5,7 +5,6 @@ use std::io::{self, Write};
 /// How much text is gathered before it is handed on.
 const CHUNK: usize = 1 << 16;
 
-/// Text on its way to a writer.
 #[derive(Debug)]
 pub(crate) struct Text<W> {
     out: W,
@@ -41,13 +40,11 @@ impl<W: Write> Text<W> {
         Ok(())
     }
 
-    /// Adds text as it is.
     pub(crate) fn raw(&mut self, text: &str) -> &mut Self {
         self.buffer.extend_from_slice(text.as_bytes());
         self
     }
 
-    /// Adds a whole number.
     pub(crate) fn num(&mut self, value: u64) -> &mut Self {
         self.digits(value, 1)
     }

@@ -14,7 +14,6 @@ pub struct TraceText {
 }
 
 impl TraceText {
-    /// The whole file.
     pub fn finish(self) -> String {
         format!("{{\"schemaVersion\":1,\"traceEvents\":[{}\n]}}\n", self.text)
     }

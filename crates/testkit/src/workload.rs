@@ -10,7 +10,6 @@ pub(crate) struct Block {
     pub(crate) module: &'static str,
     /// The source file and line of its `forward`.
     pub(crate) source: &'static str,
-    /// The native function it ends in.
     pub(crate) native: &'static str,
     pub(crate) forward: &'static [Op],
     pub(crate) backward: &'static [Op],
@@ -196,11 +195,9 @@ static RESIDUAL: Block = Block {
     backward: &[node!("AddBackward0", "F", [op!("aten::add_", "FFS", 0, [Call::Launch(&calls::ADD)], [])])],
 };
 
-/// The blocks of one layer, in forward order.
 pub(crate) static LAYER: [&Block; 11] =
     [&NORM, &LINEAR, &ATTENTION, &LINEAR, &RESIDUAL, &NORM, &LINEAR, &GELU, &LINEAR, &RESIDUAL, &GELU];
 
-/// Brings one batch onto the device.
 pub(crate) static LOAD: &[Op] = &[op!(
     "aten::to",
     "FSSUUSSU",
@@ -218,7 +215,6 @@ pub(crate) static LOAD: &[Op] = &[op!(
     )]
 )];
 
-/// The optimiser's work for one layer.
 pub(crate) static UPDATE: &[Op] = &[
     op!("aten::_foreach_add_", "LS", 0, [Call::Launch(&calls::ADD)], []),
     op!("aten::_fused_adamw_", "LLLLLLSSSSSSSUU", ALLOC, [Call::Launch(&calls::ADAM)], [EMPTY_STRIDED, VIEW]),

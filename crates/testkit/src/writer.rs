@@ -5,24 +5,18 @@ use crate::summary::Summary;
 use crate::text::Text;
 use std::io::{self, Write};
 
-/// The process, which is also the main thread.
 pub(crate) const PID: u64 = 1_070;
-/// The thread of the gradients.
 pub(crate) const BACKWARD_TID: u64 = 1_112;
 
-/// A group of events in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
     /// Operators of a thread, with named ranges and arrows.
     Ops(Thread),
-    /// Memory changes of a thread.
     Memory(Thread),
     Frames,
-    /// Runtime calls and device activities.
     Device,
 }
 
-/// Writes one section at a time.
 #[derive(Debug)]
 pub(crate) struct Writer<W> {
     pub(crate) text: Text<W>,
@@ -45,7 +39,6 @@ impl<W: Write> Writer<W> {
         self.text.raw(comma).raw("\n    ")
     }
 
-    /// Ends an event.
     pub(crate) fn end(&mut self) -> io::Result<()> {
         self.text.raw("\n  }");
         self.text.settle()
@@ -63,7 +56,6 @@ impl<W: Write> Writer<W> {
         self.text.raw(",\n    \"args\": {\n      ")
     }
 
-    /// Ends a complete event with its arguments.
     pub(crate) fn close_args(&mut self) -> io::Result<()> {
         self.text.raw("\n    }");
         self.end()
@@ -76,7 +68,6 @@ impl<W: Write> Writer<W> {
         self.close_args()
     }
 
-    /// One end of an arrow.
     pub(crate) fn arrow(
         &mut self,
         phase: char,
@@ -94,7 +85,6 @@ impl<W: Write> Writer<W> {
         self.end()
     }
 
-    /// A list with one entry per input.
     fn inputs(&mut self, title: &str, sig: &str, entry: impl Fn(&mut Text<W>, u8)) {
         self.text.raw(", \"").raw(title).raw("\": [");
         for (place, letter) in sig.bytes().enumerate() {
@@ -141,7 +131,6 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// The number of a thread in the file.
 fn tid(thread: Thread) -> u64 {
     match thread {
         Thread::Main => PID,

@@ -2,12 +2,10 @@
 
 use stepscope_ground::protobuf::Put;
 
-/// A value of a stat.
 #[derive(Clone, Debug)]
 pub enum Stat {
     Int(i64),
     Unsigned(u64),
-    /// A number with a point.
     Float(f64),
     Text(String),
     Bytes(Vec<u8>),
@@ -30,13 +28,11 @@ impl Event {
         Event { name: name.to_owned(), start_ns, dur_ns: end_ns - start_ns, stats: Vec::new() }
     }
 
-    /// With another stat.
     pub fn with(mut self, name: &str, value: Stat) -> Event {
         self.stats.push((name.to_owned(), value));
         self
     }
 
-    /// With a whole number.
     pub fn int(self, name: &str, value: i64) -> Event {
         self.with(name, Stat::Int(value))
     }
@@ -58,7 +54,6 @@ pub struct Plane {
 }
 
 impl Plane {
-    /// An empty plane.
     pub fn new(name: &str) -> Plane {
         Plane { name: name.to_owned(), ..Plane::default() }
     }
@@ -85,7 +80,6 @@ impl Plane {
         self
     }
 
-    /// With a stat of its own.
     pub fn stat(mut self, name: &str, value: Stat) -> Plane {
         let stat = self.stat_message(name, &value);
         self.stats.push(stat);
@@ -166,7 +160,6 @@ impl Plane {
     }
 }
 
-/// A whole profile of these planes.
 pub fn space(planes: impl IntoIterator<Item = Plane>) -> Vec<u8> {
     let mut out = Vec::new();
     for plane in planes {

@@ -6,7 +6,7 @@ Nothing of ours runs in them: they may end as they like, and what was seen of th
 
 from __future__ import annotations
 
-from .._native import ChildLooker, Recording
+from .._native import ChildProcessSampler, Recording
 from ..errors import StepscopeError
 from .sampler import FrameNames
 
@@ -18,7 +18,7 @@ class ChildSampler:
     """Puts samples of children into a recording between :meth:`start` and :meth:`stop`."""
 
     def __init__(self, recording: Recording, hz: float) -> None:
-        self._looker: ChildLooker | None = FrameNames().child_looker(recording, min(hz, _MAX_HZ))
+        self._looker: ChildProcessSampler | None = FrameNames().child_looker(recording, min(hz, _MAX_HZ))
 
     def start(self) -> None:
         """Begins to look; on a system that has no way to, nothing is seen."""

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from types import CodeType, FrameType
 
 from .._current_run import current_run
-from .._native import ChildLooker, Recording, StackLooker, hide_thread, now_ns, show_thread
+from .._native import ChildProcessSampler, Recording, NativeStackSampler, hide_thread, now_ns, show_thread
 from ..errors import StepscopeError
 from .warn import warn_user
 
@@ -87,13 +87,13 @@ class FrameNames:
         self.launcher = run.launcher if run is not None else None
         """Its outermost function: a stack that does not come through the root is its own time."""
 
-    def stack_looker(self, recording: Recording, hz: float) -> StackLooker:
+    def stack_looker(self, recording: Recording, hz: float) -> NativeStackSampler:
         """What looks at this process and names frames so."""
-        return StackLooker(recording, hz, *self._naming())
+        return NativeStackSampler(recording, hz, *self._naming())
 
-    def child_looker(self, recording: Recording, hz: float) -> ChildLooker:
+    def child_looker(self, recording: Recording, hz: float) -> ChildProcessSampler:
         """What looks at its children."""
-        return ChildLooker(recording, hz, *self._naming())
+        return ChildProcessSampler(recording, hz, *self._naming())
 
     def _naming(self) -> tuple[list[str], str, str, _Place | None, _Place | None]:
         return self.roots, _OWN_FILES, _DECORATOR, _place(self.root), _place(self.launcher)
@@ -153,7 +153,7 @@ class StackSampler:
         self._names = names = FrameNames()
         self._hz = min(hz, MAX_HZ)
         self._recording = recording
-        self._used: StackLooker | _InsideSampler = names.stack_looker(recording, self._hz)
+        self._used: NativeStackSampler | _InsideSampler = names.stack_looker(recording, self._hz)
 
     def start(self) -> None:
         """Begins to look."""
@@ -174,7 +174,7 @@ class StackSampler:
 
     def forget_after_fork(self) -> None:
         """In a forked child: the thread is the parent's."""
-        if isinstance(self._used, StackLooker):
+        if isinstance(self._used, NativeStackSampler):
             self._used.forget_after_fork()
 
     @property

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from stepscope import StepscopeError, StepscopeWarning
-from stepscope._native import Recording, StackLooker
+from stepscope._native import Recording, NativeStackSampler
 from stepscope.profiler import profile
 from stepscope.profiler import sampler as sampler_module
 from stepscope.profiler.sampler import FrameNames, StackSampler, thread_cpu_ns
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("without_torch", "way")
 KNOWN = sys.platform == "linux" and (3, 9) <= sys.version_info[:2] <= (3, 13)
 
 
-class Unknown(StackLooker):
+class Unknown(NativeStackSampler):
     """As if this Python were not known."""
 
     def start(self):
@@ -33,7 +33,7 @@ class Unknown(StackLooker):
 def way(request, monkeypatch):
     """Both ways of looking see the same."""
     if request.param == "inside":
-        monkeypatch.setattr(sampler_module, "StackLooker", Unknown)
+        monkeypatch.setattr(sampler_module, "NativeStackSampler", Unknown)
         monkeypatch.setattr(StackSampler, "_warned", True)
     elif not KNOWN:
         pytest.skip("this Python is not read from memory")
@@ -188,7 +188,7 @@ def test_lines_of_the_innermost_function_are_known(tmp_path, slices, way):
 
 
 def test_a_python_that_is_not_known_is_said_so_once(monkeypatch, way):
-    monkeypatch.setattr(sampler_module, "StackLooker", Unknown)
+    monkeypatch.setattr(sampler_module, "NativeStackSampler", Unknown)
     monkeypatch.setattr(StackSampler, "_warned", False)
     recording = Recording()
     for _ in range(2):

@@ -102,8 +102,8 @@ def test_batches_set_side_by_side_are_compared_per_sample(tmp_path: Path) -> Non
     assert len(found.pairs()) == 3 and "Side by side" in str(found)
     two = stepscope.diff(paths[0], paths[2])
     assert any("samples per step: 8 before, 512 after" in note for note in two.as_dict()["unlike"])
-    figures = {row["figure"]: row for row in two.figures()}
-    assert figures["samples/s"]["before"] == pytest.approx(rates[0])
+    metrics = {row["metric"]: row for row in two.metrics()}
+    assert metrics["samples/s"]["before"] == pytest.approx(rates[0])
 
 
 def test_bare_runs_have_them_too(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ export function shown(element: Locator): Promise<string> {
 }
 
 /** The large numbers within a part of the page, by label. */
-export async function figures(within: Page | Locator): Promise<Record<string, string>> {
+export async function metricsOf(within: Page | Locator): Promise<Record<string, string>> {
   const all = await within.locator(".metric").evaluateAll((elements) =>
     elements.map((element) => {
       const text = (selector: string) => element.querySelector<HTMLElement>(selector)?.innerText.trim() ?? "";

@@ -3,8 +3,8 @@
 
 import type {
   Exemplar,
-  Happening,
-  Matter,
+  ServiceEvent,
+  Concern,
   RouteRow,
   ServiceDashboard,
   ServiceQuery,
@@ -257,12 +257,12 @@ export interface Staging {
 
 /** A matter that has nothing but its sentence. */
 function matter(
-  kind: Matter["kind"],
-  tone: Matter["tone"],
+  kind: Concern["kind"],
+  tone: Concern["tone"],
   word: string,
-  pieces: Matter["pieces"],
-  facts: Partial<Matter> = {},
-): Matter {
+  pieces: Concern["pieces"],
+  facts: Partial<Concern> = {},
+): Concern {
   const sentence = pieces.filter((one) => typeof one === "string").join("");
   const none = { since: null, until: null, minutes: null, route: null, grew: null };
   return { kind, tone, word, sentence, pieces, ...none, ...facts };
@@ -449,7 +449,7 @@ export function dashboardOf(asked: ServiceQuery, staging: Staging = {}): Service
       ? [change("p50", 40.2 * MS, 105.1 * MS), change("p95", 63.7 * MS, 190.4 * MS)]
       : [];
   const happened = changes.map(
-    ({ metric, minute }): Happening => ({ minute, kind: "worse", text: `${metric} of /predict went up` }),
+    ({ metric, minute }): ServiceEvent => ({ minute, kind: "worse", text: `${metric} of /predict went up` }),
   );
   if (slowNow)
     happened.push({ minute: SLOW_AT + 6, kind: "alert", text: "Alert burn-fast: 17 times too fast" });

@@ -9,7 +9,7 @@ import type {
   MetricHistory,
   Names,
   PathPieces,
-  Refused,
+  ErrorReply,
   ShownPages,
   StillLoading,
 } from "./wire.ts";
@@ -194,7 +194,7 @@ export class HttpSource implements Source {
 
 async function problemIn(response: Response): Promise<types.Problem> {
   try {
-    const { error } = (await response.json()) as Refused;
+    const { error } = (await response.json()) as ErrorReply;
     return error;
   } catch {
     // Its own refusals are JSON.

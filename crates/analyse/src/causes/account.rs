@@ -18,7 +18,7 @@ use crate::causes::idle::{Idle, add_host, idle};
 use crate::devices::streams::{Stream, streams};
 use crate::names::comm::{Comm, CommRule};
 use crate::scope::definition::{Definition, definitions};
-use crate::scope::intervals::{Collector, Intervals, Measured};
+use crate::scope::intervals::{Collector, CumulativeSpans, Intervals};
 use crate::scope::windows::{Windows, signed};
 use crate::steps::Steps;
 use crate::threads::activity::Activity;
@@ -95,7 +95,6 @@ pub struct Account {
     rows: Option<Arc<Rows>>,
 }
 
-/// What rows are made from.
 struct Rows {
     /// Number, window, and whether it is partial.
     steps: Vec<(i64, (Ns, Ns), bool)>,
@@ -107,11 +106,10 @@ struct Rows {
 
 /// One device's work and the stretches without, or the main thread's time where there is no device.
 enum AccountedTime {
-    Device { busy: [Measured; 4], dry: Range<usize> },
+    Device { busy: [CumulativeSpans; 4], dry: Range<usize> },
     Host(Option<LaneId>),
 }
 
-/// Accounts for the time of some steps.
 pub fn account(trace: &Trace, steps: &Steps) -> Account {
     let host = HostTime::new(trace);
     let streams = streams(trace);
@@ -240,7 +238,6 @@ impl Account {
         self.devices.len().saturating_mul(self.step_count())
     }
 
-    /// How many steps there are.
     pub fn step_count(&self) -> usize {
         self.rows.as_ref().map_or(0, |rows| rows.steps.len())
     }
@@ -257,7 +254,6 @@ impl Account {
         self.made(|_| true, |rows, _| 0..rows.steps.len())
     }
 
-    /// The rows of one device.
     pub fn rows_of(&self, device: Option<i64>) -> impl Iterator<Item = AccountRow> + '_ {
         self.made(move |own| own == device, |rows, _| 0..rows.steps.len())
     }

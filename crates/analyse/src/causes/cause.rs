@@ -30,7 +30,6 @@ pub enum Cause {
     Unlinked,
 }
 
-/// How many causes there are.
 pub const CAUSES: usize = 4 + Activity::ALL.len() + 4;
 
 impl Cause {
@@ -59,7 +58,6 @@ impl Cause {
         }
     }
 
-    /// Whether the device worked.
     pub fn is_busy(self) -> bool {
         self.index() < 4
     }
@@ -147,7 +145,6 @@ impl ByCause {
         self.0[cause.index()]
     }
 
-    /// Adds time to a cause.
     pub fn add(&mut self, cause: Cause, ns: i64) {
         let all = &mut self.0[cause.index()];
         *all = all.saturating_add(ns);

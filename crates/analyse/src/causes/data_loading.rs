@@ -13,7 +13,6 @@ use crate::steps::Steps;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::HostTime;
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     crate::steps::STEP;
     crate::steps::WALL;

@@ -20,7 +20,6 @@ use crate::threads::host_time::HostTime;
 use culprits::culprits;
 use longest::{Longest, longest_gaps};
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "idle_ns", "Idle" =>
         "Time inside the steps during which the device ran no kernel, copy or memset on any stream. In a total, summed \
@@ -125,7 +124,6 @@ pub struct GapsReport {
     /// By culprit, largest first.
     pub culprits: Vec<CulpritRow>,
     pub gaps: Vec<GapRow>,
-    /// By stream.
     pub streams: Vec<StreamGapsRow>,
     pub count: u64,
     /// Their time, summed over devices.

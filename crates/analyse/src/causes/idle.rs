@@ -51,7 +51,6 @@ pub struct Gap {
     pub window: usize,
     /// Where the device ran dry.
     pub start: Ns,
-    /// Where it went on.
     pub end: Ns,
     pub kind: GapKind,
     pub next: Option<SliceId>,
@@ -132,7 +131,6 @@ impl Idle {
         self.0.devices.iter().flat_map(|device| self.gaps_on(device))
     }
 
-    /// The gaps of one device.
     pub fn of_device(&self, device: Tag) -> impl Iterator<Item = Gap> + '_ {
         self.0.devices.iter().filter(move |d| d.0 == device).flat_map(|device| self.gaps_on(device))
     }
@@ -171,7 +169,6 @@ impl Idle {
         &self.0.windows
     }
 
-    /// What the host did.
     pub(crate) fn host(&self) -> &HostTime {
         &self.0.host
     }
@@ -246,7 +243,6 @@ impl Idle {
     }
 }
 
-/// Adds what the host did.
 pub(crate) fn add_host(by: &mut ByCause, host: &[u64; Activity::ALL.len()]) {
     for (activity, &ns) in Activity::ALL.into_iter().zip(host) {
         by.add(Cause::Host(activity), signed(ns));

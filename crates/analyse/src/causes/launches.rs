@@ -77,7 +77,6 @@ pub struct LaunchRow {
     /// Time of all launching calls on the host.
     pub calls_ns: i64,
     pub kernels: u64,
-    /// Kernels shorter than their launching call.
     pub short_kernels: u64,
     pub short_kernels_ns: i64,
     /// Median time of a kernel.

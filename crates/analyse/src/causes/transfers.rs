@@ -14,7 +14,6 @@ use crate::scope::definition::{Definition, definitions};
 use crate::scope::intervals::{Collector, Intervals};
 use crate::scope::selection::Selection;
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "direction", "Direction" =>
         "host_to_device, device_to_host, device_to_device, peer or other, from the name of the copy.";

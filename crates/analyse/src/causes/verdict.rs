@@ -42,7 +42,6 @@ pub enum Grade {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     pub text: String,
-    /// How bad it is.
     pub grade: Grade,
     /// What the run is bound by: `gpu`, `host`, `data_loading`, `communication`, and so on.
     pub bound_by: &'static str,
@@ -58,7 +57,6 @@ pub struct Verdict {
 pub enum InPython {
     /// It has named Python last.
     Alone,
-    /// It has named Python among others.
     AmongOthers,
     /// Another sentence has followed.
     Before,
@@ -170,16 +168,16 @@ impl Holder {
 }
 
 /// The account of the busiest device, as it would be without the profiler.
-struct Unprofiled {
+struct UnprofiledAccount {
     causes: ByCause,
     /// What shares are of: all of the time, or all that is known where most is not.
     of_ns: i64,
 }
 
-impl Unprofiled {
+impl UnprofiledAccount {
     /// Takes the cost of recording out: first out of what the host did, in proportion. What is left of it hides other
     /// waiting, such as data loading, which then begins earlier and overlaps with more of the device's work.
-    fn from_row(row: &AccountRow, share: f64) -> Unprofiled {
+    fn from_row(row: &AccountRow, share: f64) -> UnprofiledAccount {
         let mut causes = row.causes;
         let mut cut = row.wall_ns as f64 * (1.0 - share).max(0.0);
         let hidden = |cause: Cause| !cause.is_busy() && cause != Cause::DEVICE_UNRECORDED && !is_slowed(cause);
@@ -195,7 +193,7 @@ impl Unprofiled {
         }
         let (all, unknown) = (causes.total(), causes.unknown());
         let of_ns = if unknown >= all / 2 { all.saturating_sub(unknown) } else { all };
-        Unprofiled { causes, of_ns: of_ns.max(1) }
+        UnprofiledAccount { causes, of_ns: of_ns.max(1) }
     }
 
     fn part(&self, ns: i64) -> f64 {
@@ -238,8 +236,8 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
     if row.device.is_none() {
         return Some(host_only(row, circumstances));
     }
-    let run = Unprofiled::from_row(row, circumstances.unprofiled_share);
-    let recorded = Unprofiled::from_row(row, 1.0);
+    let run = UnprofiledAccount::from_row(row, circumstances.unprofiled_share);
+    let recorded = UnprofiledAccount::from_row(row, 1.0);
     let mut verdict = of_known(&run, &recorded);
     let unknown = row.causes.unknown() as f64 / row.wall_ns as f64;
     if unknown >= MIN_UNKNOWN_SHARE {
@@ -264,7 +262,7 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
 }
 
 /// The verdict on the time that is known.
-fn of_known(run: &Unprofiled, recorded: &Unprofiled) -> Verdict {
+fn of_known(run: &UnprofiledAccount, recorded: &UnprofiledAccount) -> Verdict {
     let idle_here = recorded.part(recorded.causes.idle());
     // Said only where it makes a difference that somebody would notice; otherwise the numbers are those of the account.
     let differs = (idle_here - run.part(run.causes.idle())).abs() >= 0.05;

@@ -49,14 +49,12 @@ pub const DEFINITIONS: &[Definition] = definitions! {
     crate::steps::WALL;
 };
 
-/// What a call waits for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
     Stream,
     Device,
     Event,
-    /// A copy that blocks.
     BlockingCopy,
     /// Memory returned to the device.
     Free,
@@ -66,11 +64,9 @@ pub enum WaitKind {
     Result,
 }
 
-/// One call that waits.
 #[derive(Copy, Clone, Debug)]
 pub struct Wait {
     pub call: SliceId,
-    /// What it waits for.
     pub kind: WaitKind,
     /// The work that let it go on, if it had to wait at all.
     pub until: Option<SliceId>,
@@ -270,16 +266,13 @@ impl<'a> InFlight<'a> {
 pub struct WaitRow {
     /// What the program asked for: the outermost operator, or the nearest named range.
     pub op: Option<String>,
-    /// The call that waits.
     pub call: String,
-    /// What it waits for.
     pub kind: WaitKind,
     pub calls: u64,
     /// How often in a step, on average over all steps.
     pub calls_per_step: f64,
     /// Time the device made it wait.
     pub wait_ns: i64,
-    /// Time in the calls.
     pub total_ns: i64,
     pub max_wait_ns: i64,
     /// Python frames from the innermost, of the longest wait; empty unless stacks were recorded.
@@ -293,7 +286,6 @@ pub struct WaitRow {
 pub struct WaitsReport {
     /// A row a place, by waiting time.
     pub rows: Vec<WaitRow>,
-    /// Waiting time of all.
     pub wait_ns: i64,
     pub calls: u64,
     /// How many steps were looked at.

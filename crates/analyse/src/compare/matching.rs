@@ -15,7 +15,7 @@ use crate::names::kernel_name::short;
 /// What two pieces were matched by.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Matched {
+pub enum MatchLevel {
     /// Everything is the same.
     Place,
     /// The same module, operator and kernel; the shapes differ.
@@ -39,20 +39,20 @@ pub enum Matched {
 /// Pieces of both runs that are one thing, by their positions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Pair {
-    pub(super) matched: Matched,
+    pub(super) matched: MatchLevel,
     pub(super) before: Vec<usize>,
     pub(super) after: Vec<usize>,
 }
 
-type Agreement = (Matched, fn(&PiecePlace) -> Option<[Option<String>; 4]>);
+type Agreement = (MatchLevel, fn(&PiecePlace) -> Option<[Option<String>; 4]>);
 
 const AGREEMENTS: &[Agreement] = &[
-    (Matched::Place, |p| Some([module(p), p.op.clone(), p.name.clone(), p.shapes.clone()])),
-    (Matched::Kernel, |p| Some([module(p), p.op.clone(), p.name.clone(), None])),
-    (Matched::Operator, |p| p.op.is_some().then(|| [module(p), p.op.clone(), None, None])),
-    (Matched::Moved, |p| p.op.is_some().then(|| [None, p.op.clone(), p.name.clone(), None])),
-    (Matched::OperatorElsewhere, |p| p.op.is_some().then(|| [None, p.op.clone(), None, None])),
-    (Matched::Name, |p| Some([None, None, Some(loose(p.name.as_deref()?)), None])),
+    (MatchLevel::Place, |p| Some([module(p), p.op.clone(), p.name.clone(), p.shapes.clone()])),
+    (MatchLevel::Kernel, |p| Some([module(p), p.op.clone(), p.name.clone(), None])),
+    (MatchLevel::Operator, |p| p.op.is_some().then(|| [module(p), p.op.clone(), None, None])),
+    (MatchLevel::Moved, |p| p.op.is_some().then(|| [None, p.op.clone(), p.name.clone(), None])),
+    (MatchLevel::OperatorElsewhere, |p| p.op.is_some().then(|| [None, p.op.clone(), None, None])),
+    (MatchLevel::Name, |p| Some([None, None, Some(loose(p.name.as_deref()?)), None])),
 ];
 
 /// The module, and which pass.
@@ -88,15 +88,15 @@ pub(super) fn matches(before: &[PiecePlace], after: &[PiecePlace]) -> Vec<Pair> 
     }
     fused([before, after], &mut left, &mut found);
     let of_module = |place: &PiecePlace| Some((place.cause, module(place).filter(|_| place.cause.is_busy())?));
-    group(Matched::Module, [before, after], &mut left, of_module, &mut found);
+    group(MatchLevel::Module, [before, after], &mut left, of_module, &mut found);
     let [before, after] = left;
     found.extend(before.into_iter().map(|at| Pair {
-        matched: Matched::Alone,
+        matched: MatchLevel::Alone,
         before: vec![at],
         after: Vec::new(),
     }));
     found.extend(after.into_iter().map(|at| Pair {
-        matched: Matched::Alone,
+        matched: MatchLevel::Alone,
         before: Vec::new(),
         after: vec![at],
     }));
@@ -105,7 +105,7 @@ pub(super) fn matches(before: &[PiecePlace], after: &[PiecePlace]) -> Vec<Pair> 
 
 /// Pieces of both sides with the same key are one thing.
 fn group<K: std::hash::Hash + Eq + Ord>(
-    matched: Matched,
+    matched: MatchLevel,
     places: [&[PiecePlace]; 2],
     left: &mut [Vec<usize>; 2],
     key: impl Fn(&PiecePlace) -> Option<K>,
@@ -127,7 +127,7 @@ fn group<K: std::hash::Hash + Eq + Ord>(
 
 fn take(
     groups: impl Iterator<Item = [Vec<usize>; 2]>,
-    matched: Matched,
+    matched: MatchLevel,
     left: &mut [Vec<usize>; 2],
     found: &mut Vec<Pair>,
 ) {
@@ -191,7 +191,7 @@ fn fused(places: [&[PiecePlace]; 2], left: &mut [Vec<usize>; 2], found: &mut Vec
     let mut groups: Vec<(u32, [Vec<usize>; 2])> =
         groups.into_iter().filter(|(_, sides)| sides.iter().all(|side| !side.is_empty())).collect();
     groups.sort();
-    take(groups.into_iter().map(|(_, sides)| sides), Matched::Fused, left, found);
+    take(groups.into_iter().map(|(_, sides)| sides), MatchLevel::Fused, left, found);
 }
 
 /// Words that belong together.
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    fn pairs(before: &[PiecePlace], after: &[PiecePlace]) -> Vec<(Matched, Vec<usize>, Vec<usize>)> {
+    fn pairs(before: &[PiecePlace], after: &[PiecePlace]) -> Vec<(MatchLevel, Vec<usize>, Vec<usize>)> {
         matches(before, after).into_iter().map(|pair| (pair.matched, pair.before, pair.after)).collect()
     }
 
@@ -268,12 +268,12 @@ mod tests {
         assert_eq!(
             pairs(&before, &after),
             [
-                (Matched::Place, vec![0], vec![0]),
-                (Matched::Kernel, vec![1], vec![1]),
-                (Matched::Operator, vec![2], vec![2]),
-                (Matched::Moved, vec![3], vec![3]),
-                (Matched::Alone, vec![4], vec![]),
-                (Matched::Alone, vec![], vec![4]),
+                (MatchLevel::Place, vec![0], vec![0]),
+                (MatchLevel::Kernel, vec![1], vec![1]),
+                (MatchLevel::Operator, vec![2], vec![2]),
+                (MatchLevel::Moved, vec![3], vec![3]),
+                (MatchLevel::Alone, vec![4], vec![]),
+                (MatchLevel::Alone, vec![], vec![4]),
             ]
         );
     }
@@ -292,15 +292,18 @@ mod tests {
             place("", "aten::mm", "gemm", ""),
         ];
         let found = pairs(&before, &after);
-        assert_eq!(found[0], (Matched::Place, vec![2], vec![2]));
-        assert_eq!(found[1..], [(Matched::Fused, vec![0, 1], vec![0]), (Matched::Fused, vec![3], vec![1])]);
+        assert_eq!(found[0], (MatchLevel::Place, vec![2], vec![2]));
+        assert_eq!(
+            found[1..],
+            [(MatchLevel::Fused, vec![0, 1], vec![0]), (MatchLevel::Fused, vec![3], vec![1])]
+        );
     }
 
     #[test]
     fn what_is_left_of_a_module_is_one_thing() {
         let before = [place("M/A", "aten::bmm", "one", ""), place("M/A", "aten::baddbmm", "two", "")];
         let after = [place("M/A", "aten::_flash_attention", "flash", "")];
-        assert_eq!(pairs(&before, &after), [(Matched::Module, vec![0, 1], vec![0])]);
+        assert_eq!(pairs(&before, &after), [(MatchLevel::Module, vec![0, 1], vec![0])]);
     }
 
     #[test]

@@ -8,13 +8,11 @@ use serde::Serialize;
 use crate::names::copies::Direction;
 use crate::run::Run;
 
-/// What a metric counts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MetricUnit {
     Nanoseconds,
     Bytes,
-    /// A number of things.
     Count,
     /// A fraction of 1.
     Share,
@@ -26,7 +24,7 @@ pub enum MetricUnit {
 /// One metric of both runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MetricRow {
-    pub figure: &'static str,
+    pub metric: &'static str,
     pub unit: MetricUnit,
     /// Before: the mean of the recordings that say.
     pub before: Option<f64>,
@@ -175,7 +173,7 @@ pub(super) fn values(runs: &[Arc<Run>]) -> Vec<Option<f64>> {
 /// All metrics that one of the sides has.
 pub(super) fn rows(before: &[Option<f64>], after: &[Option<f64>]) -> Vec<MetricRow> {
     let rows = METRICS.iter().zip(before).zip(after).map(|((metric, &before), &after)| MetricRow {
-        figure: metric.name,
+        metric: metric.name,
         unit: metric.unit,
         before,
         after,

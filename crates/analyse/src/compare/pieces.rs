@@ -121,7 +121,6 @@ impl PieceSums {
     }
 }
 
-/// Names the places of one run.
 struct Namer<'a> {
     run: &'a Run,
     homes: Homes,

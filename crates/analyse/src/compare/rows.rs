@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Order;
 
-use super::matching::{Matched, matches};
+use super::matching::{MatchLevel, matches};
 use super::pieces::{PiecePlace, Pieces};
 use crate::causes::account::definition;
 use crate::causes::cause::Cause;
@@ -49,7 +49,7 @@ impl Change {
 pub struct ChangeRow {
     pub change: Change,
     /// What the two were matched by.
-    pub matched: Matched,
+    pub matched: MatchLevel,
     /// Why the time was spent.
     pub cause: Cause,
     /// The module's path, where one is known.
@@ -78,7 +78,6 @@ pub struct ChangeRow {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CauseChange {
     pub cause: Cause,
-    /// What it is called.
     pub label: &'static str,
     pub definition: Option<&'static str>,
     pub before_ns: i64,
@@ -214,7 +213,7 @@ pub(super) fn rows(runs: &[Vec<Pieces>; 2]) -> (Vec<ChangeRow>, Vec<CauseChange>
             cause: place.cause,
             module: place.module.clone().filter(|_| {
                 pair.after.iter().all(|&at| sides[1].places[at].module == place.module)
-                    && (pair.matched == Matched::Moved
+                    && (pair.matched == MatchLevel::Moved
                         || pair.before.iter().all(|&at| sides[0].places[at].module == place.module))
             }),
             backward: place.backward,

@@ -20,10 +20,8 @@ pub enum ComparedBy {
     Step,
 }
 
-/// One of several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SideRow {
-    /// What it is called.
     pub run: String,
     pub recordings: u64,
     pub steps: u64,

@@ -41,7 +41,6 @@ pub(crate) struct Work {
 }
 
 impl Work {
-    /// Every device that has any work.
     pub(crate) fn of_devices(trace: &Trace, options: &WorkOptions) -> Vec<Work> {
         let mut comm = Comm::new(trace, CommRule::ByName);
         let devices = device_lanes(trace).into_iter();

@@ -27,7 +27,6 @@ pub struct CopyRow {
     pub bytes: Option<i64>,
     /// Calls that say how many bytes they moved.
     pub calls_with_bytes: u64,
-    /// Time of all calls.
     pub total_ns: i64,
     /// Time of a call on average.
     pub mean_ns: f64,
@@ -43,7 +42,6 @@ pub struct CopyRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct CopiesReport {
     pub rows: Vec<CopyRow>,
-    /// Time of all copies.
     pub memcpy_ns: i64,
     /// Time of all fills.
     pub memset_ns: i64,
@@ -60,7 +58,6 @@ pub const TOTAL: Definition = Definition {
            full.",
 };
 
-/// Their time on average.
 pub const MEAN: Definition = Definition { field: "mean_ns", label: "Mean", text: "Total divided by calls." };
 
 pub const MIN: Definition =

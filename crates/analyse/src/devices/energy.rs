@@ -4,7 +4,6 @@ use stepscope_model::{Ns, Trace};
 
 use crate::scope::definition::Definition;
 
-/// What the number means.
 pub const ENERGY: Definition = Definition {
     field: "energy_j_per_step",
     label: "Energy/step",

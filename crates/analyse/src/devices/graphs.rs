@@ -57,7 +57,6 @@ pub struct NodeRow {
     /// Its place in the order of the first replay, from 1.
     pub node: u64,
     pub name: String,
-    /// In how many replays.
     pub replays: u64,
     pub total_ns: i64,
     /// Its share of all nodes' time in its graph.
@@ -76,13 +75,11 @@ pub struct NodeRow {
 pub struct Graphs {
     /// Graphs, those that take most first.
     pub graphs: Vec<GraphRow>,
-    /// Their nodes, in order.
     pub nodes: Vec<NodeRow>,
     /// Launching calls without any recorded work.
     pub calls_without_work: u64,
 }
 
-/// What tells one graph from another.
 #[derive(PartialEq, Eq, Hash)]
 enum GraphIdentity {
     /// The producer's id, and the device.

@@ -17,7 +17,6 @@ pub(crate) struct KernelTraits {
 pub(crate) struct KernelKinds<'a> {
     trace: &'a Trace,
     tensor_core: ByName<'a, TensorCores, fn(&str) -> TensorCores>,
-    /// What kernels keep resident.
     pub(crate) occupancy: Occupancy,
     /// What was measured of the devices' memory.
     pub(crate) memory: MemoryBandwidth,

@@ -18,7 +18,6 @@ pub const DEFAULT_SHARED_BYTES: i64 = 48 << 10;
 /// Registers are handed out to warps in portions of this size.
 const REGISTERS_AT_ONCE: i64 = 256;
 
-/// What one multiprocessor holds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
     multiprocessors: Option<i64>,

@@ -122,14 +122,12 @@ pub struct GpuRow {
     pub sm_known_ns: i64,
     /// The part of it in kernels that say their occupancy: what the occupancy rests on.
     pub occupancy_known_ns: i64,
-    /// Its streams, by number.
     pub streams: Vec<StreamUse>,
 }
 
 /// How well each device is used.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct GpuReport {
-    /// Where the window begins.
     pub start_ns: i64,
     /// One row per device, by number.
     pub devices: Vec<GpuRow>,

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use stepscope_model::{Program, SliceId};
 
 use super::warm_up::{self, WarmUp};
-use super::{Confidence, Estimate, Evidence, Finding, Metric, Recorder, Severity, ShownSlice, Thresholds};
+use super::{Amount, Confidence, Estimate, Evidence, Finding, Recorder, Severity, ShownSlice, Thresholds};
 use crate::names::library_file::is_library_file;
 use crate::replay::what_if::MAX_REPLAY_ERROR;
 use crate::run::{AmountUnit, PythonTime, Run, Saving};
@@ -34,7 +34,6 @@ impl Deref for Context<'_> {
 }
 
 impl<'a> Context<'a> {
-    /// Looks at a run.
     pub fn new(run: &'a Run, thresholds: &'a Thresholds) -> Self {
         Context { run, thresholds, warm_up: OnceCell::new(), python: OnceCell::new() }
     }
@@ -44,8 +43,7 @@ impl<'a> Context<'a> {
         self.thresholds
     }
 
-    /// A threshold by name.
-    pub fn limit(&self, name: &str) -> f64 {
+    pub fn threshold(&self, name: &str) -> f64 {
         self.thresholds.get(name)
     }
 
@@ -89,11 +87,11 @@ impl<'a> Context<'a> {
     pub fn severity(&self, share: f64) -> Option<Severity> {
         if share < MIN_SHARE {
             None
-        } else if share >= self.limit("severity.high") {
+        } else if share >= self.threshold("severity.high") {
             Some(Severity::High)
-        } else if share >= self.limit("severity.medium") {
+        } else if share >= self.threshold("severity.medium") {
             Some(Severity::Medium)
-        } else if share >= self.limit("severity.low") {
+        } else if share >= self.threshold("severity.low") {
             Some(Severity::Low)
         } else {
             None
@@ -202,7 +200,16 @@ fn blank(rule: &'static str, severity: Severity) -> Finding {
 
 impl Evidence {
     /// A number with its meaning.
-    pub fn new(label: impl Into<String>, value: Metric, definition: &'static str) -> Evidence {
+    pub fn new(label: impl Into<String>, value: Amount, definition: &'static str) -> Evidence {
         Evidence { label: label.into(), value, definition }
     }
 }
+
+/// What a finding rests on: `label => amount, "what it means";`.
+macro_rules! evidence {
+    ($($label:expr => $amount:expr, $definition:expr;)*) => {
+        vec![$($crate::findings::Evidence::new($label, $amount, $definition)),*]
+    };
+}
+
+pub(crate) use evidence;

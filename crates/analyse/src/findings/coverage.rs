@@ -10,7 +10,7 @@ use crate::run::Run;
 
 /// Rules that could not look, and what to record for them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct CouldNotLook {
+pub struct UncheckedRules {
     pub needs: &'static str,
     pub rules: &'static [&'static str],
     /// Whether the rules see something without it, though less.
@@ -19,8 +19,8 @@ pub struct CouldNotLook {
     pub sentence: String,
 }
 
-impl CouldNotLook {
-    fn new(needs: &'static str, rules: &'static [&'static str], partly: bool) -> CouldNotLook {
+impl UncheckedRules {
+    fn new(needs: &'static str, rules: &'static [&'static str], partly: bool) -> UncheckedRules {
         let (count, names) = (rules.len(), rules.join(", "));
         let who = if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
         let verb = match (partly, count) {
@@ -29,12 +29,12 @@ impl CouldNotLook {
             (false, 1) => "needs",
             (false, _) => "need",
         };
-        CouldNotLook { needs, rules, partly, sentence: format!("{who} {verb} {needs}: {names}") }
+        UncheckedRules { needs, rules, partly, sentence: format!("{who} {verb} {needs}: {names}") }
     }
 }
 
 /// Which rules could not look at a run, or only at part of what they look for.
-pub fn could_not_look(run: &Run) -> Vec<CouldNotLook> {
+pub fn unchecked_rules(run: &Run) -> Vec<UncheckedRules> {
     let trace = run.trace();
     if trace.meta().framework.is_some() {
         return Vec::new();
@@ -45,17 +45,17 @@ pub fn could_not_look(run: &Run) -> Vec<CouldNotLook> {
     let mut found = Vec::new();
     if on_device && !has_shapes() {
         let needs = recorder.shapes();
-        found.push(CouldNotLook::new(needs, &["double_precision", "slow_kernels"], false));
+        found.push(UncheckedRules::new(needs, &["double_precision", "slow_kernels"], false));
         let rules = &["mixed_precision", "tf32_off", "gemm_alignment", "unfused_attention", "channels_last"];
-        found.push(CouldNotLook::new(needs, rules, true));
+        found.push(UncheckedRules::new(needs, rules, true));
     }
     if on_device && trace.allocations().is_empty() {
         let rules = &["memory_leak", "memory_near_limit", "memory_fragmentation"];
-        found.push(CouldNotLook::new(recorder.memory(), rules, false));
+        found.push(UncheckedRules::new(recorder.memory(), rules, false));
     }
     if on_device && run.steps().synthetic {
         let rules = &["uneven_steps", "memory_leak", "allocator_churn"];
-        found.push(CouldNotLook::new(recorder.steps(), rules, false));
+        found.push(UncheckedRules::new(recorder.steps(), rules, false));
     }
     found
 }
@@ -106,7 +106,7 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
         return Some(text.to_owned());
     }
     let recorder = Recorder::of(run.trace().meta());
-    let shapes = could_not_look(run).iter().any(|blind| blind.needs == recorder.shapes());
+    let shapes = unchecked_rules(run).iter().any(|blind| blind.needs == recorder.shapes());
     let text = match verdict.bound_by {
         "gpu" if shapes => {
             let shapes = recorder.shapes();

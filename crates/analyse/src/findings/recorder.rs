@@ -12,7 +12,6 @@ const RECORDER: &str = "stepscope_recorder";
 /// A longer command line helps nobody.
 const MAX_PROGRAM_BYTES: usize = 1_000;
 
-/// What made a recording.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recorder {
     /// `stepscope run`, with the program as one would type it.
@@ -24,7 +23,6 @@ pub enum Recorder {
 }
 
 impl Recorder {
-    /// What the file says.
     pub fn of(meta: &Meta) -> Recorder {
         if let Some(program) = program(meta) {
             return Recorder::Run { program };
@@ -47,7 +45,6 @@ impl Recorder {
         }
     }
 
-    /// Records so many iterations.
     pub(super) fn iterations(&self, count: u64) -> String {
         match self {
             Recorder::Run { program } => format!("stepscope run --iterations {count} {program}"),
@@ -110,17 +107,14 @@ impl Recorder {
         }
     }
 
-    /// What asks for shapes.
     pub(super) fn shapes(&self) -> &'static str {
         self.option("--profiling.record_shapes", "record_shapes=True")
     }
 
-    /// What asks for memory.
     pub(super) fn memory(&self) -> &'static str {
         self.option("--profiling.profile_memory", "profile_memory=True")
     }
 
-    /// What asks for stacks.
     pub(super) fn stacks(&self) -> &'static str {
         self.option("--profiling.with_stack", "with_stack=True")
     }

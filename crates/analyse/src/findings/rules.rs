@@ -50,7 +50,6 @@ use super::Rule;
 
 pub(super) use text::{percent, time};
 
-/// Every rule, by name.
 pub const RULES: &[Rule] = &[
     allocator_churn::RULE,
     blocked_launches::RULE,

@@ -77,7 +77,6 @@ impl Thresholds {
         Err(unknown("threshold", name, Thresholds::all().map(|t| t.name)))
     }
 
-    /// Switches a rule off.
     pub fn switch_off(&mut self, rule: &str) -> Result<(), String> {
         if !RULES.iter().any(|r| r.name == rule) {
             return Err(unknown("rule", rule, RULES.iter().map(|r| r.name)));
@@ -86,7 +85,6 @@ impl Thresholds {
         Ok(())
     }
 
-    /// Whether a rule is on.
     pub fn is_on(&self, rule: &str) -> bool {
         !self.off.iter().any(|off| off == rule)
     }
@@ -123,7 +121,6 @@ impl Thresholds {
         GrowthRule { fit: self.get("leak.fit"), ..self.read_growth() }
     }
 
-    /// Every limit there is.
     pub fn all() -> impl Iterator<Item = &'static Threshold> {
         SEVERITY.iter().chain(LEAKS).chain(ASSUMPTIONS).chain(RULES.iter().flat_map(|rule| rule.thresholds))
     }

@@ -11,7 +11,6 @@ use super::live_at::{By, Moment, live_at};
 use super::places::Places;
 use crate::scope::definition::{Definition, definitions};
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "levels", "Held" => "What the line holds at the end of each snapshot, in the order they were given.";
     "grown_bytes_across", "Grown" =>

@@ -8,14 +8,12 @@ use stepscope_model::{Action, Frame, Snapshot, StackId};
 
 use super::history::{Allocation, History};
 
-/// What memory was for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Category {
     /// Weights and buffers of modules.
     Parameter,
     /// What the backward pass leaves for the optimizer.
     Gradient,
-    /// What the optimizer keeps.
     OptimizerState,
     /// What the forward pass keeps for the backward pass.
     Activation,
@@ -50,10 +48,8 @@ impl Category {
     }
 }
 
-/// What a stack says.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 struct Traits {
-    /// Whether there is any frame.
     any: bool,
     optimizer: bool,
     zero_grad: bool,
@@ -71,7 +67,6 @@ pub struct Categories<'a> {
     traits: Vec<Traits>,
     /// The stacks of the device's entries.
     entries: Vec<StackId>,
-    /// Whether any stack was recorded.
     has_stacks: bool,
 }
 
@@ -94,7 +89,6 @@ impl<'a> Categories<'a> {
         self.traits.get(stack.index()).copied().unwrap_or_default()
     }
 
-    /// What an allocation was for.
     pub fn category(&self, allocation: &Allocation) -> Category {
         if !self.has_stacks {
             return Category::Unknown;

@@ -10,7 +10,6 @@ use serde::Serialize;
 use crate::scope::definition::{Definition, definitions};
 use crate::statistics::student_quantile;
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "batch", "Batch" => "Samples per step of a run: recorded with the snapshot, or given with --batch.";
     "off_bytes", "Off the line" => "What was reserved at the peak, less what the line says for this batch.";

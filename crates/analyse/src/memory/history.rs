@@ -20,7 +20,6 @@ use super::columns::{Levels, Times};
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Allocation {
     pub address: u64,
-    /// How much it took.
     pub bytes: u64,
     /// How much was asked for.
     pub requested: u64,
@@ -33,7 +32,6 @@ pub struct Allocation {
     pub done: u32,
     /// Whether it was there before the history.
     pub before: bool,
-    /// Who asked for it.
     pub stack: StackId,
 }
 
@@ -48,11 +46,9 @@ impl Allocation {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct FailedAllocation {
     pub moment: u32,
-    /// What was asked for.
     pub bytes: u64,
     /// What the device had left.
     pub device_free: u64,
-    /// What was held then.
     pub level: Level,
     /// The longest free stretch of a segment.
     pub largest_gap: u64,
@@ -138,12 +134,10 @@ pub(crate) struct DeviceEntries<'a> {
     pub(crate) device: i64,
     pub(crate) segments: Vec<&'a Segment>,
     table: &'a HistoryTable,
-    /// Where its entries are.
     stretches: Vec<Range<u32>>,
 }
 
 impl DeviceEntries<'_> {
-    /// How many entries there are.
     pub(crate) fn len(&self) -> usize {
         self.stretches.iter().map(|stretch| stretch.len()).sum()
     }

@@ -22,7 +22,6 @@ pub const MIN_GROWTH_BYTES: u64 = 1 << 20;
 /// Lines looked at in detail: those that grew most.
 const MAX_GROUPS: usize = 256;
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "growth_bytes_each", "Growth" =>
         "How much the memory in use that this line allocated rises per iteration, or per second where nothing repeats: the \
@@ -46,7 +45,6 @@ pub const DEFINITIONS: &[Definition] = definitions! {
         "Memory of a device: what the process is known to have of it, what was asked about, or common sizes.";
 };
 
-/// How allocations are grouped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// By the user's line.
@@ -71,7 +69,6 @@ pub struct LeakRow {
     pub grown_bytes: i64,
     /// At the last moment compared.
     pub held_bytes: u64,
-    /// In so many allocations.
     pub held_count: u64,
     pub compared: u64,
     /// One stack that it comes from, innermost first.
@@ -90,7 +87,6 @@ pub struct Leaks {
     pub min_levels: usize,
     /// How long an iteration takes, in seconds.
     pub seconds: Option<f64>,
-    /// What grows, fastest first.
     pub rows: Vec<LeakRow>,
     /// Reserved at the end.
     pub reserved: u64,
@@ -107,7 +103,6 @@ pub struct FullRow {
     pub known: bool,
     /// How many more iterations, or seconds.
     pub iterations_left: u64,
-    /// The same as time.
     pub left_ns: Option<i64>,
     /// `iteration` or `second`.
     pub per: &'static str,

@@ -7,7 +7,6 @@ use stepscope_model::Ns;
 use super::DeviceMemory;
 use super::record::{Record, Records};
 
-/// A point of a curve.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CurvePoint {
     pub at_ns: i64,

@@ -11,7 +11,6 @@ use super::history::{Allocation, History};
 use super::places::{Places, in_words};
 use crate::scope::definition::{Definition, definitions};
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "live_bytes_then", "Live" => "Bytes in use at this moment, rounded up as the allocator does.";
     "requested_bytes", "Asked for" => "Bytes of these that the program asked for; the rest is rounding.";
@@ -30,7 +29,6 @@ pub enum Moment {
     After(Ns),
 }
 
-/// How it is grouped.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum By {
     Line,
@@ -38,13 +36,11 @@ pub enum By {
     Stack(usize),
     /// The innermost `forward`.
     Module,
-    /// How much was asked for.
     Size,
     /// What it was for; a guess.
     Category,
 }
 
-/// What was in use.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LiveRow {
     pub device: i64,

@@ -20,7 +20,6 @@ pub struct HolderRow {
     pub file: String,
     pub line: u32,
     pub held_bytes: u64,
-    /// In so many allocations.
     pub held_count: u64,
     /// Of all in use.
     pub held_share: f64,
@@ -96,7 +95,6 @@ pub fn is_expandable(snapshot: &Snapshot) -> bool {
 pub struct LineHolding {
     pub line: Line,
     pub bytes: u64,
-    /// In so many allocations.
     pub count: u64,
     /// What most of it was for; a guess.
     pub category: Category,

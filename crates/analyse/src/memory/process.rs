@@ -10,12 +10,10 @@ use crate::scope::definition::{Definition, definitions};
 pub(crate) const RSS_COUNTER: &str = "process memory (RSS)";
 /// The counter of memory with what is shared divided among those who share it.
 const PSS_COUNTER: &str = "process memory (PSS)";
-/// Processes that are listed.
 const MAX_PROCESSES: usize = 64;
 /// About how many points a curve may have.
 const MAX_POINTS: usize = 1_000;
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "process", "Process" => "The number of the process, if the file says.";
     "process_first_bytes", "First" =>
@@ -32,7 +30,6 @@ pub const DEFINITIONS: &[Definition] = definitions! {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProcessPoint {
     pub at_ns: i64,
-    /// How much memory it had.
     pub process_bytes: i64,
 }
 

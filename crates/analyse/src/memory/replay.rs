@@ -24,7 +24,6 @@ pub fn histories(snapshot: &Snapshot) -> Vec<History> {
 const ROUNDING_BYTES: u64 = 512;
 /// What is left of a large block is kept apart if it is longer.
 const LARGE_REMAINDER_BYTES: u64 = 1 << 20;
-/// Requests of up to this are small.
 const SMALL_REQUEST_BYTES: u64 = 1 << 20;
 /// Blocks that are looked at, in all, to say how long the longest free stretch was at each refusal. Later refusals of a
 /// history that has more get the last answer: it would take hours otherwise, and no program is refused so often.
@@ -259,7 +258,6 @@ impl Replay {
         self.history.times.push(of.at(at));
     }
 
-    /// What happens to segments, and refusals.
     fn rare(&mut self, of: &HistoryBlock<'_>, at: usize, moment: u32) {
         let (action, address, bytes, stack) = (of.actions[at], of.address(at), of.bytes(at), of.stack(at));
         if action != Action::OutOfMemory {

@@ -12,7 +12,6 @@ pub struct Retry {
     /// Segments that were given back; of segments that grow, pieces of them.
     pub returned: u64,
     pub returned_bytes: u64,
-    /// Whether it was refused all the same.
     pub refused: bool,
     pub stack: StackId,
 }

@@ -52,7 +52,6 @@ impl Category {
         Category::Other,
     ];
 
-    /// How tables call it.
     pub fn label(self) -> &'static str {
         match self {
             Category::Gemm => "GEMM",

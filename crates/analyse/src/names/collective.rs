@@ -3,7 +3,6 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What ranks do together.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
@@ -64,7 +63,6 @@ impl Operation {
             .map_or(Operation::Other, |(_, operation)| *operation)
     }
 
-    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Operation::AllReduce => "all_reduce",

@@ -14,7 +14,6 @@ use stepscope_model::{Kind, SliceId, Trace};
 
 use crate::names::by_name::ByName;
 
-/// How communication is recognized.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommRule {
@@ -107,7 +106,6 @@ impl<'a> Comm<'a> {
         Comm { trace, names: ByName::new(trace, question) }
     }
 
-    /// Whether a kernel communicates.
     pub(crate) fn kernel(&mut self, id: SliceId) -> bool {
         debug_assert!(self.trace.slices().kind(id) == Kind::Kernel);
         if self.names.get(self.trace.slices().name(id)).kernel {

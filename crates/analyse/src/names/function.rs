@@ -5,7 +5,6 @@ use super::library_file::is_library_file;
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Function<'a> {
     pub name: &'a str,
-    /// Its file, or empty.
     pub file: &'a str,
 }
 

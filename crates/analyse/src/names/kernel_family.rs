@@ -7,7 +7,6 @@ use crate::names::comm::is_comm_kernel;
 use crate::names::kernel_name::demangled;
 use crate::names::tensor_core::kernel_uses_tensor_cores;
 
-/// What a kernel does.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(crate) enum KernelFamily {
     Communication,
@@ -52,7 +51,6 @@ const MATMUL_KERNELS: &[&str] = &[
     "wgrad", "fprop", "bmm_",
 ];
 
-/// What a kernel of this name does.
 pub(crate) fn kernel_family(name: &str) -> KernelFamily {
     if is_comm_kernel(name) {
         return KernelFamily::Communication;

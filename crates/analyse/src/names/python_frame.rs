@@ -7,7 +7,6 @@ pub const WAITING: &str = "(waiting)";
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct PythonFrame<'a> {
     pub name: &'a str,
-    /// Its file, or empty.
     pub file: &'a str,
     /// The line, or 0.
     pub line: u32,

@@ -35,7 +35,6 @@ impl IterationKind {
 /// What a name says about its iteration.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct IterationInfo {
-    /// What it works on.
     pub kind: IterationKind,
     /// Requests in the batch.
     pub requests: Option<u64>,

@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use super::function::Function;
 
-/// What is waited for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
@@ -32,7 +31,6 @@ pub enum WaitKind {
 /// What a thread waits for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Waits {
-    /// What kind of thing.
     pub kind: WaitKind,
     /// After "waits".
     pub words: String,
@@ -157,7 +155,6 @@ impl Waiter {
         (self.functions.is_empty() || self.functions.contains(&name)) && function.is_in(self.place)
     }
 
-    /// What is waited for.
     pub(crate) fn waits(&self) -> Waits {
         Waits { kind: self.kind, words: self.words.to_owned() }
     }

@@ -16,7 +16,6 @@ use stepscope_model::{GraphNode, Program, ProgramGraph, ResultShape};
 pub enum InstructionKind {
     /// Matrix products.
     Matmul,
-    /// Convolutions.
     Convolution,
     /// Reductions and windows.
     Reduction,
@@ -35,7 +34,6 @@ pub enum InstructionKind {
 }
 
 impl InstructionKind {
-    /// What tables call it.
     pub fn label(self) -> &'static str {
         match self {
             InstructionKind::Matmul => "matmul",
@@ -51,7 +49,6 @@ impl InstructionKind {
     }
 }
 
-/// What an instruction costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InstructionCost {
     /// What it is for the most part.

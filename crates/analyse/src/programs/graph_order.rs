@@ -23,7 +23,7 @@ type Sequence = Vec<(StrId, Kind)>;
 type Schedule<'p> = Vec<GraphNode<'p>>;
 
 /// Where the work of a sequence is among its program's instructions.
-type Placed = Vec<Option<u32>>;
+type PlacedWork = Vec<Option<u32>>;
 
 /// The instructions of the work of captured graphs.
 pub(super) fn by_order(trace: &Trace) -> HashMap<SliceId, u32, RandomState> {
@@ -50,7 +50,7 @@ pub(super) fn by_order(trace: &Trace) -> HashMap<SliceId, u32, RandomState> {
         let names = seen.entry(program).or_default();
         names.extend(work.iter().map(|&id| kernel_name(trace.name(id))));
     }
-    let mut known: HashMap<(i64, Sequence), Placed, RandomState> = HashMap::default();
+    let mut known: HashMap<(i64, Sequence), PlacedWork, RandomState> = HashMap::default();
     let mut tries = MAX_TRIES;
     let mut launches: Vec<_> = launches.into_iter().collect();
     launches.sort_unstable_by_key(|(_, work)| work.first().copied());
@@ -70,7 +70,7 @@ pub(super) fn by_order(trace: &Trace) -> HashMap<SliceId, u32, RandomState> {
 
 /// What kind of work an instruction becomes.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-enum Becomes {
+enum WorkKind {
     /// A kernel with a name from the program.
     OwnKernel,
     /// Kernels of a library.
@@ -79,11 +79,11 @@ enum Becomes {
     Copy,
 }
 
-fn becomes(instruction: GraphNode<'_>) -> Becomes {
+fn becomes(instruction: GraphNode<'_>) -> WorkKind {
     match instruction.opcode {
-        "custom-call" => Becomes::Library,
-        "copy" | "copy-start" | "copy-done" => Becomes::Copy,
-        _ => Becomes::OwnKernel,
+        "custom-call" => WorkKind::Library,
+        "copy" | "copy-start" | "copy-done" => WorkKind::Copy,
+        _ => WorkKind::OwnKernel,
     }
 }
 
@@ -101,12 +101,12 @@ fn place(
     work: &[(String, Kind)],
     seen: &HashSet<String, RandomState>,
     tries: &mut usize,
-) -> Placed {
+) -> PlacedWork {
     let schedule: Schedule<'_> = program.instructions().collect();
     let names: Vec<String> = schedule.iter().map(|i| kernel_name(i.name)).collect();
     let mut by_stem: HashMap<&str, Vec<u32>, RandomState> = HashMap::default();
     for (at, name) in names.iter().enumerate() {
-        if becomes(schedule[at]) != Becomes::Library {
+        if becomes(schedule[at]) != WorkKind::Library {
             by_stem.entry(stem(name)).or_default().push(at as u32);
         }
     }
@@ -129,7 +129,7 @@ fn place(
         .collect();
     let nothing = vec![None; work.len()];
     let Some(first) = candidates.iter().position(|c| !c.is_empty()) else { return nothing };
-    let mut best: Option<(usize, Placed)> = None;
+    let mut best: Option<(usize, PlacedWork)> = None;
     let mut ambiguous = false;
     for &start in candidates[first] {
         *tries = tries.saturating_sub(work.len() + schedule.len());
@@ -157,7 +157,7 @@ fn from(
     candidates: &[&[u32]],
     first: usize,
     start: u32,
-) -> Option<Placed> {
+) -> Option<PlacedWork> {
     let computation = schedule[start as usize].computation;
     let is_inside = |node: &GraphNode<'_>| node.computation == computation;
     let low = schedule.iter().position(is_inside)? as u32;
@@ -178,10 +178,10 @@ fn from(
         (before, at) = (now, next);
     }
     // Before the first and after the last, as many of the schedule as there is work.
-    let own = |at: &u32| becomes(schedule[*at as usize]) == Becomes::OwnKernel;
+    let own = |at: &u32| becomes(schedule[*at as usize]) == WorkKind::OwnKernel;
     let libraries = |range: &[(String, Kind)]| range.iter().filter(|(_, kind)| *kind == Kind::Kernel).count();
     let (head, tail) = (libraries(&work[..first]), libraries(&work[before + 1..]));
-    let is_library = |at: &u32| becomes(schedule[*at as usize]) == Becomes::Library;
+    let is_library = |at: &u32| becomes(schedule[*at as usize]) == WorkKind::Library;
     let ahead: Vec<u32> = (low..start).rev().take_while(|at| !own(at)).filter(is_library).take(head).collect();
     let behind: Vec<u32> = (at + 1..=high).take_while(|at| !own(at)).filter(is_library).take(tail).collect();
     if head > 0 && ahead.len() == head {
@@ -202,9 +202,9 @@ fn between(
     work: &[(String, Kind)],
     range: std::ops::Range<usize>,
     instructions: std::ops::Range<u32>,
-    placed: &mut Placed,
+    placed: &mut PlacedWork,
 ) -> Option<()> {
-    let of = |wanted: Becomes| -> Vec<u32> {
+    let of = |wanted: WorkKind| -> Vec<u32> {
         instructions.clone().filter(|&at| becomes(schedule[at as usize]) == wanted).collect()
     };
     let quiet = |at: &&u32| {
@@ -212,11 +212,11 @@ fn between(
         // Loops and branches have no kernel of their own, and the end of what runs by itself has none either.
         is_control(instruction.opcode) || instruction.opcode.ends_with("-done")
     };
-    let own = of(Becomes::OwnKernel);
+    let own = of(WorkKind::OwnKernel);
     if own.iter().any(|at| !quiet(&at)) {
         return None;
     }
-    let (libraries, copies) = (of(Becomes::Library), of(Becomes::Copy));
+    let (libraries, copies) = (of(WorkKind::Library), of(WorkKind::Copy));
     let kernels: Vec<usize> = range.clone().filter(|&at| work[at].1 == Kind::Kernel).collect();
     let copied: Vec<usize> = range.clone().filter(|&at| work[at].1 == Kind::Memcpy).collect();
     match libraries.as_slice() {

@@ -15,11 +15,9 @@ const MAX_LIVE_BUFFERS: usize = 100;
 /// What a buffer of a program is for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum BufferUse {
-    /// An argument.
     Argument,
     /// A result, with memory of its own.
     Result,
-    /// A constant.
     Constant,
     /// What lives only while the program runs.
     Temporary,
@@ -35,7 +33,6 @@ impl BufferUse {
         }
     }
 
-    /// What tables call it.
     pub fn label(self) -> &'static str {
         match self {
             BufferUse::Argument => "argument",
@@ -53,22 +50,17 @@ pub struct LiveBuffer {
     pub node: u32,
     /// Its shape: that of the result, or of one of several.
     pub shape: String,
-    /// Its size.
     pub bytes: u64,
-    /// What it is for.
     pub usage: BufferUse,
 }
 
 /// Memory that a program was given when it was compiled, in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramMemory {
-    /// For its arguments.
     pub arguments: u64,
-    /// For results that have memory of their own.
     pub results: u64,
     /// Of its arguments, what results take over: donated.
     pub aliased: u64,
-    /// For constants.
     pub constants: u64,
     /// For what lives only while it runs.
     pub temporary: u64,

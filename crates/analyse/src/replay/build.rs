@@ -33,7 +33,7 @@ pub(crate) fn build(
         ties.extend(steps.runs_end.iter().map(|&(_, lane, at)| (lane, at)));
         ties.extend(steps.steps.iter().flat_map(|s| [(main, Ns(s.host_start_ns)), (main, Ns(s.host_end_ns))]));
     }
-    let mut waiting = host::Waiting::default();
+    let mut waiting = host::SyncCalls::default();
     let released: HashMap<SliceId, Ns, RandomState> =
         work().filter(|w| w.launched < w.released).filter_map(|w| Some((w.launch?, w.released))).collect();
     for wait in waits {

@@ -22,7 +22,6 @@ pub use pieces::PieceRow;
 /// Stands for the name of what is no slice.
 const NOTHING_RECORDED: &str = "(nothing recorded)";
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "wall_ns", "Wall" => "From the start of the first step to the end of the last; the classes add up to it.";
     "on_path_ns", "On the path" =>
@@ -97,12 +96,10 @@ impl PathClass {
     }
 }
 
-/// A piece of the path.
 #[derive(Copy, Clone, Debug)]
 pub struct PathPiece {
     pub start: Ns,
     pub end: Ns,
-    /// Where it was spent.
     pub class: PathClass,
     /// The slice: a kernel, or the innermost host slice.
     pub slice: Option<SliceId>,
@@ -112,7 +109,6 @@ pub struct PathPiece {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PathClassRow {
     pub class: PathClass,
-    /// Its time on the path.
     pub on_path_ns: i64,
     /// Its part of the path.
     pub share: f64,
@@ -123,11 +119,8 @@ pub struct PathClassRow {
 pub struct PathRow {
     /// A kernel, operator, range or call; what kind of gap, where there is no slice.
     pub name: String,
-    /// Where it was spent.
     pub class: PathClass,
-    /// How many pieces of the path.
     pub pieces: u64,
-    /// Its time on the path.
     pub on_path_ns: i64,
     /// Its part of the path.
     pub share: f64,
@@ -139,7 +132,6 @@ pub struct CriticalPath {
     pub pieces: Vec<PathPiece>,
 }
 
-/// What is on the path.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct PathReport {
     /// From the start of the first step to the end of the last.

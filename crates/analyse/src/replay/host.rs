@@ -73,7 +73,7 @@ pub(super) fn add(
     graph: &mut GraphBuilder,
     trace: &Trace,
     host: &HostTime,
-    waits: &Waiting,
+    waits: &SyncCalls,
     ties: &[(LaneId, Ns)],
     wakes: &[Wake],
 ) -> Chains {
@@ -135,8 +135,7 @@ pub(super) struct WaitingCall {
     pub(super) end: Ns,
 }
 
-/// All calls that wait.
-pub(super) type Waiting = HashMap<SliceId, WaitingCall, RandomState>;
+pub(super) type SyncCalls = HashMap<SliceId, WaitingCall, RandomState>;
 
 /// One thread: nodes at its start, at the moments inside of it, and at its end. `base` is where its segments stand among
 /// all. The ends of waiting calls and of stretches of waiting are among the moments.
@@ -146,7 +145,7 @@ fn chain(
     base: usize,
     moments: &[Ns],
     waiting: &[(Ns, Ns)],
-    waits: &Waiting,
+    waits: &SyncCalls,
 ) -> Range<u32> {
     let (Some(start), Some(end)) = (segments.first().map(|s| s.start), segments.last().map(|s| s.end)) else {
         return 0..0;

@@ -58,9 +58,7 @@ pub struct Recording {
     of_segment: Vec<u32>,
     /// How many times as long as usual the host takes to record an event; 1 if the trace does not say.
     pub slowness: f64,
-    /// Whether the trace says.
     known_host: bool,
-    /// What a Python call costs here.
     per_python_call: f64,
 }
 
@@ -181,13 +179,13 @@ fn slowness(trace: &Trace) -> Option<f64> {
 }
 
 /// A change to the run as it is without the profiler.
-pub struct Unprofiled<'a, S> {
+pub struct WithoutProfiler<'a, S> {
     pub change: &'a S,
     /// How much of the estimated cost of recording is taken out.
     pub share: f64,
 }
 
-impl<S: Scenario> Scenario for Unprofiled<'_, S> {
+impl<S: Scenario> Scenario for WithoutProfiler<'_, S> {
     fn host(&self, piece: &HostPiece) -> i64 {
         // What is left after the change was recorded too, and in the same proportion.
         let left = self.change.host(piece);

@@ -9,13 +9,12 @@ use serde::Serialize;
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
 use crate::names::copies::{Direction, copy_name};
-use crate::replay::recording::Unprofiled;
+use crate::replay::recording::WithoutProfiler;
 use crate::replay::{HostPiece, Replay, Replayed, Scenario, Unchanged};
 use crate::scope::definition::{Definition, definitions};
 use crate::threads::activity::Activity;
 use crate::threads::callers::at_or_under;
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "measured_ns", "Measured" =>
         "The mean wall time of the steps that are not partial (of all, if all are); for one step, its wall time.";
@@ -40,15 +39,10 @@ pub enum Change {
     Operator {
         /// The operator's or range's exact name.
         name: String,
-        /// How many times faster.
         speedup: f64,
     },
     /// Kernels whose name contains a text take so many times less.
-    Kernel {
-        name: String,
-        /// How many times faster.
-        speedup: f64,
-    },
+    Kernel { name: String, speedup: f64 },
     /// The next batch is always there.
     NoDataLoading,
     /// No call waits for a device.
@@ -59,7 +53,6 @@ pub enum Change {
     FreeLaunches,
     /// Device work takes as long as given here.
     Lengths {
-        /// What the lengths stand for.
         what: String,
         /// New lengths in nanoseconds.
         #[serde(skip)]
@@ -68,7 +61,6 @@ pub enum Change {
 }
 
 impl Change {
-    /// The change in words.
     pub fn describe(&self) -> String {
         match self {
             Change::Operator { name, speedup } => format!("{name} {speedup}x faster"),
@@ -84,7 +76,6 @@ impl Change {
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct WhatIf {
-    /// What was changed, in words.
     pub changes: Vec<String>,
     pub measured_ns: i64,
     pub predicted_ns: i64,
@@ -124,8 +115,8 @@ pub fn what_if_for_long(
     let saved = unchanged.replayed_ns.saturating_sub(run.replayed_ns);
     let predicted_ns = run.measured_ns.saturating_sub(saved).max(plan.floor_ns(&run)).max(0);
     let without = |changed: bool| match changed {
-        true => replay.run(&Unprofiled { change: &plan, share: cost_share }).replayed_ns,
-        false => replay.run(&Unprofiled { change: &Unchanged, share: cost_share }).replayed_ns,
+        true => replay.run(&WithoutProfiler { change: &plan, share: cost_share }).replayed_ns,
+        false => replay.run(&WithoutProfiler { change: &Unchanged, share: cost_share }).replayed_ns,
     };
     let (before, after) = (without(false), without(true).max(plan.floor_ns(&run)));
     let after = in_a_long_run(before, after, &plan);

@@ -165,7 +165,6 @@ pub(super) fn times(counts: &[u64]) -> Option<u64> {
     counts.iter().try_fold(1u64, |all, &n| all.checked_mul(n))
 }
 
-/// The sum of counts.
 pub(super) fn sum(counts: &[u64]) -> Option<u64> {
     counts.iter().try_fold(0u64, |all, &n| all.checked_add(n))
 }

@@ -37,7 +37,6 @@ pub enum Family {
 }
 
 impl Family {
-    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Family::Gemm => "gemm",
@@ -103,7 +102,6 @@ pub enum Bound {
 }
 
 impl Bound {
-    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Bound::Compute => "compute",

@@ -24,7 +24,6 @@ use crate::scope::selection::{Selection, device_of};
 use table::Table;
 use work::{EnclosingOps, NONE, Work, host_ops};
 
-/// One call with a cost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpCost {
     pub slice: SliceId,
@@ -36,7 +35,6 @@ pub struct OpCost {
     pub recomputed: bool,
     /// The summed durations of its kernels, copies and memsets.
     pub device_ns: i64,
-    /// How many there are.
     pub kernels: u32,
     /// The device it ran on; `None` if the file gives it no number.
     pub device: Option<i64>,

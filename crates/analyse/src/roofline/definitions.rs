@@ -15,8 +15,8 @@ pub const DEFINITIONS: &[Definition] = definitions! {
         "Summed duration of the kernels, copies and memsets launched inside these calls; work that overlaps each counts in \
          full. In total: that of all selected ones, with a model or without.";
     "share", "% device" => "Device time / the summed duration of all selected kernels, copies and memsets, as a fraction.";
-    "modelled_ns", "Modeled time" => "The part of all device time that belongs to operators with a cost.";
-    "modelled_share", "Modeled share" => "Modeled time / all device time, as a fraction.";
+    "modeled_ns", "Modeled time" => "The part of all device time that belongs to operators with a cost.";
+    "modeled_share", "Modeled share" => "Modeled time / all device time, as a fraction.";
     "flops", "FLOPs" =>
         "Floating-point operations that the operator's definition requires, from its recorded inputs; a multiplication \
          with an addition counts as two. Products 2*M*N*K without the bias; convolutions 2 for each output element and \
@@ -30,7 +30,7 @@ pub const DEFINITIONS: &[Definition] = definitions! {
         "FLOPs / device time. TraceLens' TFLOPS/s_mean is the mean of the calls' rates instead of the rate of all, and \
          counts one more operation for each output element of a product with a bias.";
     "gbs", "GB/s" => "Bytes / device time, where a GB is 10^9 bytes.";
-    "modelled_gbs", "Modeled GB/s" =>
+    "modeled_gbs", "Modeled GB/s" =>
         "Bytes of all operators with a cost / their device time, where a GB is 10^9 bytes: the least they must have moved \
          through the device's memory, not what was measured.";
     "intensity", "FLOP/byte" => "Arithmetic intensity: FLOPs / bytes.";

@@ -34,7 +34,6 @@ pub enum PeaksBy {
 /// One device's peaks. Rates in TFLOP/s (for `int8`: tera-operations) and GB/s, both decimal.
 #[derive(Copy, Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Hardware {
-    /// What it is called here.
     pub name: &'static str,
     /// `double`.
     pub fp64: Option<f64>,

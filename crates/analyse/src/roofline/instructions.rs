@@ -21,7 +21,6 @@ pub use definitions::DEFINITIONS;
 pub use fused::fused_text;
 use sums::InstructionSums;
 
-/// What makes a row.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum InstructionsBy {
     /// An instruction of a program.
@@ -40,7 +39,6 @@ pub enum InstructionsBy {
 pub struct InstructionsQuery {
     /// The part of the trace that counts.
     pub selection: Selection,
-    /// What makes a row.
     pub by: InstructionsBy,
     /// Only programs of these numbers; none is all of them.
     pub programs: Option<Vec<i64>>,
@@ -59,7 +57,6 @@ pub struct InstructionRow {
     pub category: Option<&'static str>,
     /// Whether it ran on a device; otherwise on threads of the host.
     pub on_device: bool,
-    /// How often it ran.
     pub calls: u64,
     /// Kernels, copies and memsets that ran it.
     pub kernels: u64,
@@ -92,7 +89,6 @@ pub struct InstructionRow {
     pub file: Option<String>,
     /// The line in that file.
     pub line: Option<u32>,
-    /// What is fused into it.
     pub fused: Option<String>,
     /// How many instructions the row stands for.
     pub instructions: u64,
@@ -105,7 +101,6 @@ pub struct InstructionRow {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct InstructionsTotals {
-    /// Device time that names an instruction.
     pub device_named_ns: i64,
     /// Device time that names none.
     pub device_unnamed_ns: i64,

@@ -26,7 +26,6 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             Precision::Fp64 => "fp64",

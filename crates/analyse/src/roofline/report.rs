@@ -84,7 +84,7 @@ pub struct RooflineRow {
 
 /// Device work without a cost, by the operator that launched it (by its own name where none did).
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct UnmodelledRow {
+pub struct UnmodeledRow {
     /// The operator, or the kernel.
     pub name: String,
     /// Why it has none.
@@ -103,13 +103,13 @@ pub struct Roofline {
     /// Operators with a cost, the longest device time first.
     pub rows: Vec<RooflineRow>,
     /// Device work without, likewise.
-    pub unmodelled: Vec<UnmodelledRow>,
+    pub unmodeled: Vec<UnmodeledRow>,
     /// The summed durations of all selected device work: that of the rows and of the unmodeled.
     pub device_ns: i64,
     /// The part of it with a cost.
-    pub modelled_ns: i64,
+    pub modeled_ns: i64,
     /// The same as a fraction; `None` without any device work.
-    pub modelled_share: Option<f64>,
+    pub modeled_share: Option<f64>,
     /// FLOPs of all rows.
     pub flops: u64,
     /// Bytes of all rows.
@@ -117,7 +117,7 @@ pub struct Roofline {
     /// The roofline time of all rows whose device is known.
     pub ideal_ns: Option<i64>,
     /// Bytes of all rows / their device time.
-    pub modelled_gbs: Option<f64>,
+    pub modeled_gbs: Option<f64>,
     /// How well each step that is selected whole uses the devices.
     pub steps: Vec<StepUse>,
     /// Over the steps that are not partial.

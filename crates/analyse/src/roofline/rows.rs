@@ -8,7 +8,7 @@ use super::RooflineBy;
 use super::cost::{Bound, Ideal};
 use super::costs::{NoCost, OpCost, OpCosts};
 use super::number::{Pipe, Precision};
-use super::report::{OverPeak, RooflineRow, UnmodelledRow};
+use super::report::{OverPeak, RooflineRow, UnmodeledRow};
 use crate::names::shapes::Shapes;
 use crate::scope::share::known_share;
 
@@ -150,21 +150,21 @@ fn row(sums: &RooflineTotals, device_ns: i64) -> RooflineRow {
 }
 
 /// Device work without a cost: by operator, and by its own name where no operator is known.
-pub(super) fn unmodelled(trace: &Trace, costs: &OpCosts) -> Vec<UnmodelledRow> {
+pub(super) fn unmodeled(trace: &Trace, costs: &OpCosts) -> Vec<UnmodeledRow> {
     let slices = trace.slices();
     let mut sums: HashMap<(StrId, NoCost), (u64, i64), RandomState> = HashMap::default();
     for &(id, op, reason) in &costs.without {
         let sum = sums.entry((slices.name(op.unwrap_or(id)), reason)).or_default();
         *sum = (sum.0 + 1, sum.1.saturating_add(slices.dur(id).0));
     }
-    let rows = sums.into_iter().map(|((name, reason), (kernels, device_ns))| UnmodelledRow {
+    let rows = sums.into_iter().map(|((name, reason), (kernels, device_ns))| UnmodeledRow {
         name: trace.text(name).to_owned(),
         reason,
         kernels,
         device_ns,
         share: known_share(device_ns, costs.device_ns),
     });
-    let mut rows: Vec<UnmodelledRow> = rows.collect();
+    let mut rows: Vec<UnmodeledRow> = rows.collect();
     rows.order_by(|a, b| {
         b.device_ns.cmp(&a.device_ns).then_with(|| (&a.name, a.reason).cmp(&(&b.name, b.reason)))
     });

@@ -5,7 +5,6 @@ use stepscope_model::{ArgValue, Attr, Device, Domain, Kind, LaneKey, NewSlice, N
 
 use super::*;
 
-/// A host thread and a stream.
 struct Bench(TraceBuilder);
 
 impl Bench {
@@ -61,7 +60,7 @@ fn rates_and_shares_of_a_peak() {
     assert_eq!((row.ideal_ns, row.bound), (Some(138_912), Some(Bound::Compute)));
     assert!((row.of_roofline.unwrap() - 0.694_557).abs() < 1e-6);
     assert!((row.of_bandwidth.unwrap() - 0.104_858).abs() < 1e-6);
-    assert_eq!((row.share, row.note, report.modelled_share), (Some(1.0), None, Some(1.0)));
+    assert_eq!((row.share, row.note, report.modeled_share), (Some(1.0), None, Some(1.0)));
     let hardware = report.devices[0].hardware.unwrap();
     let cost = op_costs_first(MM, BF16).cost;
     assert_eq!(ideal_ns(&cost, hardware, Precision::Bf16), Some(Ns(138_912)));
@@ -114,7 +113,7 @@ fn every_kernel_has_one_taker() {
     );
     let report = roofline_of(&trace, &RooflineQuery::default(), &costs);
     let left: Vec<_> =
-        report.unmodelled.iter().map(|row| (row.name.as_str(), row.reason, row.device_ns)).collect();
+        report.unmodeled.iter().map(|row| (row.name.as_str(), row.reason, row.device_ns)).collect();
     assert_eq!(
         left,
         [
@@ -125,8 +124,8 @@ fn every_kernel_has_one_taker() {
         ]
     );
     // The parts close to the whole.
-    assert_eq!((report.device_ns, report.modelled_ns), (103, 55));
-    assert_eq!(report.modelled_ns + left.iter().map(|row| row.2).sum::<i64>(), report.device_ns);
+    assert_eq!((report.device_ns, report.modeled_ns), (103, 55));
+    assert_eq!(report.modeled_ns + left.iter().map(|row| row.2).sum::<i64>(), report.device_ns);
 }
 
 #[test]
@@ -237,11 +236,11 @@ proptest! {
     #[test]
     fn any_trace_closes(rows in rows((0..200i64, 0..90i64))) {
         let report = roofline(&build(&rows), &RooflineQuery::default());
-        let rest: i64 = report.unmodelled.iter().map(|row| row.device_ns).sum();
-        prop_assert_eq!(report.modelled_ns + rest, report.device_ns);
+        let rest: i64 = report.unmodeled.iter().map(|row| row.device_ns).sum();
+        prop_assert_eq!(report.modeled_ns + rest, report.device_ns);
         let kernels = rows.iter().filter(|row| row.0 == 2 || row.0 == 3).count() as u64;
         let counted = report.rows.iter().map(|row| row.kernels).sum::<u64>();
-        prop_assert_eq!(counted + report.unmodelled.iter().map(|row| row.kernels).sum::<u64>(), kernels);
+        prop_assert_eq!(counted + report.unmodeled.iter().map(|row| row.kernels).sum::<u64>(), kernels);
     }
 
     #[test]

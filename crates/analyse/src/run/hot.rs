@@ -29,7 +29,6 @@ pub struct Hot {
     pub parts: usize,
 }
 
-/// How a thread waits.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Waits {
     /// The share of its time.

@@ -5,7 +5,6 @@ use stepscope_model::ProgramPhases;
 use super::Run;
 use crate::scope::definition::{Definition, definitions};
 
-/// What its numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "start_up_ns", "Start-up" =>
         "From the program's first line to the end of its first iteration, without the time of the recorder itself.";

@@ -5,14 +5,14 @@ use stepscope_model::{LaneId, Ns};
 use super::Run;
 use crate::threads::activity::Activity;
 use crate::threads::python_places::{PythonPlace, PythonPlaces, python_places};
-use crate::threads::sampled::Sampled;
+use crate::threads::sampled::SampleLanes;
 
 /// A function with less of the time in Python than this is not most of it.
 const MIN_MAIN_SHARE: f64 = 0.4;
 
 impl Run {
-    fn sampled(&self) -> &Sampled {
-        self.sampled.get_or_init(|| Sampled::new(self.trace()))
+    fn sampled(&self) -> &SampleLanes {
+        self.sampled.get_or_init(|| SampleLanes::new(self.trace()))
     }
 
     /// Where the main thread is while it runs Python between operators, in the steps that means are over.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Run, bare};
 use crate::replay::critical_path::{CriticalPath, critical_path};
-use crate::replay::recording::{Recording, Unprofiled as WithoutRecording};
+use crate::replay::recording::{Recording, WithoutProfiler};
 use crate::replay::what_if::{Change, WhatIf, what_if_for_long};
 use crate::replay::{self, Replay, Replayed, Scenario, Unchanged};
 use crate::roofline::Clocks;
@@ -64,7 +64,7 @@ impl Run {
     pub fn unprofiled(&self) -> &Unprofiled {
         self.unprofiled.get_or_init(|| {
             let replayed =
-                |share: f64| self.replay().run(&WithoutRecording { change: &Unchanged, share }).replayed_ns;
+                |share: f64| self.replay().run(&WithoutProfiler { change: &Unchanged, share }).replayed_ns;
             // What the replay is off by stays as it is.
             let off = self.step_ns() - self.replay().unchanged().replayed_ns;
             let timed = self.trace().meta().bare_steps.as_ref().filter(|_| !self.steps.synthetic);
@@ -97,7 +97,7 @@ impl Run {
 
     /// The steps without the profiler, by replay.
     pub fn without_recording(&self) -> Replayed {
-        self.replay().run(&WithoutRecording { change: &Unchanged, share: self.unprofiled().cost_share })
+        self.replay().run(&WithoutProfiler { change: &Unchanged, share: self.unprofiled().cost_share })
     }
 
     /// How far the replay without any change is from the measured time, as a share of it.
@@ -131,7 +131,7 @@ impl Run {
         let recorded = replay.unchanged().replayed_ns.saturating_sub(replay.run(scenario).replayed_ns);
         let unprofiled = self.unprofiled();
         let (before, share) = (unprofiled.replayed_ns, unprofiled.cost_share);
-        let after = replay.run(&WithoutRecording { change: scenario, share }).replayed_ns;
+        let after = replay.run(&WithoutProfiler { change: scenario, share }).replayed_ns;
         let after = self.clocks().in_a_long_run(before, after, |work, ns| scenario.device(work, ns));
         let saved = unprofiled.saved_ns(before.saturating_sub(after));
         Saving { recorded_ns: recorded.max(0), unprofiled_ns: saved.max(0) }

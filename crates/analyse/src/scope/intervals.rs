@@ -78,7 +78,7 @@ impl Intervals {
 
 /// A set of time that tells at once how much of it lies in a window, however many windows are asked for.
 #[derive(Clone, Debug, Default)]
-pub struct Measured {
+pub struct CumulativeSpans {
     set: Intervals,
     /// How much the set holds before each interval, and in all: less than 2^64, since nothing overlaps.
     before: Vec<u64>,
@@ -86,9 +86,9 @@ pub struct Measured {
 
 impl Intervals {
     /// The same set, ready to be asked about many windows that may overlap.
-    pub fn measured(self) -> Measured {
+    pub fn measured(self) -> CumulativeSpans {
         if self.0.is_empty() {
-            return Measured::default();
+            return CumulativeSpans::default();
         }
         let mut before = Vec::with_capacity(self.0.len() + 1);
         let mut sum = 0;
@@ -97,11 +97,11 @@ impl Intervals {
             sum += length(start, end);
             before.push(sum);
         }
-        Measured { set: self, before }
+        CumulativeSpans { set: self, before }
     }
 }
 
-impl Measured {
+impl CumulativeSpans {
     pub fn set(&self) -> &Intervals {
         &self.set
     }

@@ -27,7 +27,6 @@ impl Selection {
         Selection { ranges: Some(ranges.filter(|r| r.0 < r.1).collect()), device: self.device }
     }
 
-    /// Whether a slice counts.
     pub fn contains(&self, trace: &Trace, id: SliceId) -> bool {
         if self.ranges.is_none() && self.device.is_none() {
             return true;

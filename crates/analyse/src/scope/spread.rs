@@ -47,7 +47,6 @@ impl Durations {
         self.of.push((row, ns));
     }
 
-    /// The spread of each of so many rows.
     pub(crate) fn spreads(self, rows: usize) -> Vec<Option<Spread>> {
         // Two passes instead of a sort: the durations of a row end up side by side.
         let mut end = vec![0usize; rows + 1];

@@ -99,10 +99,8 @@ impl Method {
     }
 }
 
-/// How much was measured.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Counts {
-    /// Repeats of the baseline.
     pub baseline_repeats: usize,
     /// Repeats of the current version.
     pub current_repeats: usize,
@@ -128,7 +126,6 @@ pub struct Comparison {
     pub verdict: Verdict,
     /// Where the interval comes from.
     pub method: Method,
-    /// How much was measured.
     pub n: Counts,
     /// About how many repeats per side would decide, if nothing was decided and the noise stays as it is. Unknown if that
     /// cannot be estimated or no reasonable number would.

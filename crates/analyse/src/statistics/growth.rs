@@ -41,7 +41,6 @@ pub struct Growth {
     pub rise: f64,
     /// How well a straight line fits them (R²).
     pub fit: f64,
-    /// Whether they keep growing.
     pub grows: bool,
 }
 

@@ -62,7 +62,6 @@ impl Sample {
         &self.groups
     }
 
-    /// How many repeats there are.
     pub fn repeats(&self) -> usize {
         self.groups.len()
     }

@@ -142,7 +142,6 @@ pub struct Breakdown {
     pub averaged_steps: usize,
     /// Whether the trace has no steps and the one row is all of it.
     pub synthetic: bool,
-    /// How communication was recognized.
     pub comm: CommRule,
 }
 

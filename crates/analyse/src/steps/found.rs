@@ -68,7 +68,6 @@ pub const APART: Definition = Definition {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FoundSteps {
     pub by: FoundBy,
-    /// What repeats.
     pub name: String,
     /// Repeats of another kind, as the prefill of a generation is: they are no steps.
     pub apart: u64,
@@ -81,7 +80,6 @@ struct Repeats {
     by: FoundBy,
     name: String,
     windows: Vec<(Ns, Ns)>,
-    /// Whether the windows are a device's.
     on_device: bool,
     /// Repeats of another kind.
     apart: u64,
@@ -134,13 +132,11 @@ pub(super) fn settle(steps: &mut Steps, device_ns: &[Ns], trace: &Trace) {
     steps.found = Some(found);
 }
 
-/// Whether there is a backward pass.
 fn is_training(trace: &Trace) -> bool {
     trace.strings().iter().any(|(_, text)| text.starts_with("autograd::engine::evaluate_function"))
 }
 
 impl FoundSteps {
-    /// What repeats, in words.
     pub(crate) fn what(&self) -> String {
         let name = &self.name;
         match self.by {

@@ -8,7 +8,6 @@ use crate::scope::definition::{Definition, definitions};
 /// The counter that the Python package writes, once per step and inside of it.
 pub const SAMPLES_COUNTER: &str = "samples per step";
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "samples_per_step", "Samples/step" =>
         "The mean of what the program gave to `step(samples=…)`, over the steps for which it did and that are not partial. \

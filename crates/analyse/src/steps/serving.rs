@@ -51,7 +51,6 @@ impl FoundBy {
 pub struct Iteration {
     /// What stands for it in the trace.
     pub name: String,
-    /// What it works on.
     pub kind: IterationKind,
     pub start_ns: i64,
     /// How long it takes, its device work included.
@@ -71,7 +70,6 @@ pub struct Iteration {
     pub generation_tokens: Option<u64>,
 }
 
-/// All iterations of a kind.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct KindRow {
     pub kind: IterationKind,
@@ -95,11 +93,9 @@ pub struct KindRow {
 /// The iterations of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Serving {
-    /// How they were found.
     pub found_by: FoundBy,
     /// The iterations, in order.
     pub iterations: Vec<Iteration>,
-    /// The same by kind.
     pub kinds: Vec<KindRow>,
     /// From the start of the first to the end of the last.
     pub span_ns: i64,

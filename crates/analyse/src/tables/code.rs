@@ -20,11 +20,11 @@ use crate::scope::selection::Selection;
 use crate::scope::share::share;
 use crate::scope::windows::{Windows, signed};
 use crate::threads::callers::Callers;
-use crate::threads::sampled::{Sampled, SeenCallers};
+use crate::threads::sampled::{SampleLanes, SampledCallers};
 
 /// Stands for no region.
 const NONE: u32 = u32::MAX;
-/// What is charged to nobody.
+/// What is charged to unlinked_row.
 pub const NO_PYTHON: &str = "(no function of the program)";
 /// Operators that are walked up to find one with a forward operator.
 const MAX_DEPTH: usize = 512;
@@ -49,7 +49,6 @@ pub struct CodeRow {
     pub line: Option<u32>,
     /// What it called; none for its own code.
     pub called: Option<String>,
-    /// How often it ran.
     pub calls: u64,
     pub host_ns: i64,
     /// Waiting for a device.
@@ -89,7 +88,6 @@ pub struct Code {
     pub has_functions: bool,
 }
 
-/// What a question asks.
 pub(crate) struct CodeQuery<'a> {
     pub(crate) by: CodeBy,
     pub(crate) selection: &'a Selection,
@@ -157,13 +155,13 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
         }
     }
     let whose = |stack: SliceId| Some(region[stack.index()]).filter(|row| *row != NONE);
-    let mut seen = Sampled::new(trace).callers_of(trace, callers, whose);
+    let mut seen = SampleLanes::new(trace).callers_of(trace, callers, whose);
     let mut report = Code { wall_ns: query.wall_ns, has_functions, ..Code::default() };
     for id in slices.ids().filter(|&id| is_work(slices.kind(id)) && query.selection.contains(trace, id)) {
         let links = trace.links();
         let from = links.launch(id).or_else(|| links.op(id));
         let (row, backward) = place(trace, callers, &mut seen, &region, from);
-        let row = if row == NONE { rows.nobody() } else { row };
+        let row = if row == NONE { rows.unlinked_row() } else { row };
         let dur = slices.dur(id).0;
         report.device_ns = report.device_ns.saturating_add(dur);
         rows.add(row, |row| {
@@ -176,7 +174,7 @@ pub(crate) fn code(trace: &Trace, callers: &Callers, query: &CodeQuery<'_>) -> C
     }
     for &(call, wait_ns) in query.waits {
         let (row, _) = place(trace, callers, &mut seen, &region, Some(call));
-        let row = if row == NONE { rows.nobody() } else { row };
+        let row = if row == NONE { rows.unlinked_row() } else { row };
         report.wait_ns = report.wait_ns.saturating_add(wait_ns);
         rows.add(row, |row| row.wait_ns = row.wait_ns.saturating_add(wait_ns));
     }
@@ -213,7 +211,7 @@ fn is_work(kind: Kind) -> bool {
 fn place(
     trace: &Trace,
     callers: &Callers,
-    seen: &mut SeenCallers<impl Fn(SliceId) -> Option<u32>>,
+    seen: &mut SampledCallers<impl Fn(SliceId) -> Option<u32>>,
     region: &[u32],
     from: Option<SliceId>,
 ) -> (u32, bool) {
@@ -271,7 +269,7 @@ impl Rows<'_> {
         })
     }
 
-    fn nobody(&mut self) -> u32 {
+    fn unlinked_row(&mut self) -> u32 {
         let rows = &mut self.rows;
         *self.known.entry((None, String::new())).or_insert_with(|| {
             rows.push(CodeRow { function: NO_PYTHON.to_owned(), ..CodeRow::default() });

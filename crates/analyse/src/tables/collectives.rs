@@ -16,10 +16,9 @@ use crate::names::collective::{Operation, element_bytes};
 use crate::names::comm::{Comm, CommRule, is_comm_range};
 use crate::names::shapes::texts;
 use crate::scope::definition::{Definition, definitions};
-use crate::scope::intervals::{Intervals, Measured};
+use crate::scope::intervals::{CumulativeSpans, Intervals};
 use crate::scope::selection::{Selection, device_of};
 
-/// Where a collective runs.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -31,7 +30,6 @@ pub enum Side {
 /// Calls of one operation with one message size in one group.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CollectiveRow {
-    /// What the ranks do.
     pub operation: Operation,
     pub side: Side,
     /// The type of the elements, as recorded.
@@ -43,7 +41,6 @@ pub struct CollectiveRow {
     /// Bytes of one call's message.
     pub bytes: Option<i64>,
     pub calls: u64,
-    /// Time of all calls.
     pub total_ns: i64,
     /// Time of a call on average.
     pub mean_ns: f64,
@@ -102,7 +99,6 @@ pub const DEFINITIONS: &[Definition] = definitions! {
     "moved_bytes", "Message bytes" => "Message bytes of all calls that record them.";
 };
 
-/// What makes a row.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key<'a> {
     operation: Operation,
@@ -174,8 +170,8 @@ fn order(row: &CollectiveRow) -> impl Ord + '_ {
 
 /// When kernels that compute ran.
 struct ComputeBusy {
-    by_device: HashMap<Option<i64>, Measured, RandomState>,
-    anywhere: Measured,
+    by_device: HashMap<Option<i64>, CumulativeSpans, RandomState>,
+    anywhere: CumulativeSpans,
 }
 
 impl ComputeBusy {
@@ -188,7 +184,7 @@ impl ComputeBusy {
     }
 
     /// On this device; on any for what runs on the host.
-    fn on_device(&self, device: Option<Option<i64>>) -> Option<&Measured> {
+    fn on_device(&self, device: Option<Option<i64>>) -> Option<&CumulativeSpans> {
         match device {
             None => Some(&self.anywhere),
             Some(device) => self.by_device.get(&device),

@@ -27,7 +27,6 @@ pub struct CompiledRegion {
     pub calls: u64,
     /// Of those, inside of another region.
     pub breaks: u64,
-    /// Its time on the host.
     pub host_ns: i64,
     /// Device time of what it launched.
     pub device_ns: i64,
@@ -50,7 +49,6 @@ pub struct EagerRow {
     pub calls_per_step: f64,
     /// Of the calls, inside of a region: where its graph breaks.
     pub in_regions: u64,
-    /// Its time on the host.
     pub host_ns: i64,
     /// Device time of what it launched.
     pub device_ns: i64,
@@ -67,7 +65,6 @@ pub struct GeneratedRow {
     pub config: Option<String>,
     /// The file with its source.
     pub file: Option<String>,
-    /// How often it ran.
     pub calls: u64,
     pub total_ns: i64,
     /// That of a call on average.
@@ -76,7 +73,6 @@ pub struct GeneratedRow {
     pub share: f64,
 }
 
-/// A phase of the compiler.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CompilePhase {
     pub phase: String,
@@ -107,13 +103,11 @@ pub struct Health {
     pub device_share: Option<f64>,
     /// How often compiled code was looked for.
     pub lookups: u64,
-    /// How long that took.
     pub lookup_ns: i64,
     /// Frames compiled within the trace.
     pub compiles: u64,
     /// Of those, frames that had been compiled before.
     pub recompiles: u64,
-    /// How long compiling took.
     pub compile_ns: i64,
 }
 

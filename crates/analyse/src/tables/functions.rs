@@ -21,7 +21,6 @@ pub use calls::{NoCalls, calls};
 pub use definitions::{DEFINITIONS, EDGE_DEFINITIONS};
 pub use edges::{EdgeRow, callees, callers};
 
-/// What an amount counts.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AmountUnit {
@@ -59,25 +58,17 @@ pub struct FunctionRow {
     pub calls: Option<u64>,
     /// The same without calls that recursion made.
     pub primitive_calls: Option<u64>,
-    /// Time of its own.
     pub self_ns: Option<i64>,
-    /// Samples of its own.
     pub self_samples: Option<i64>,
-    /// Memory of its own.
     pub self_bytes: Option<i64>,
     /// Its own share of the profile.
     pub self_share: f64,
-    /// Its own time per call.
     pub self_per_call_ns: Option<f64>,
-    /// Its time with all that it called.
     pub total_ns: Option<i64>,
-    /// Its samples with all that it called.
     pub total_samples: Option<i64>,
-    /// Its memory with all that it called.
     pub total_bytes: Option<i64>,
     /// Its share of the profile with all that it called.
     pub total_share: f64,
-    /// Its time with all that it called, per call.
     pub total_per_call_ns: Option<f64>,
     /// Time in which it waited, apart from its own.
     pub waiting_ns: Option<i64>,
@@ -133,7 +124,6 @@ pub(crate) type FunctionId = u32;
 /// The functions behind a profile's frames.
 pub(crate) struct Names<'a> {
     profile: &'a Profile,
-    /// By frame: its function.
     of_frame: Vec<FunctionId>,
     /// By function: a frame of it.
     frames: Vec<FrameId>,

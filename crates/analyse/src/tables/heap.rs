@@ -77,7 +77,6 @@ pub struct LineMemoryRow {
     pub function_line: u32,
     /// The line; 0 where the whole function is meant.
     pub line: u32,
-    /// How often it ran.
     pub occurrences: u64,
     /// The most of the process that was in memory after it.
     pub memory_bytes: u64,

@@ -15,7 +15,6 @@ use crate::tables::ops::{Attribution, OpsQuery, StrayCalls};
 /// Calls with the same inputs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallRow<'a> {
-    /// How many there were.
     pub calls: u64,
     /// Their device time and that of all they called, together.
     pub device_ns: i64,
@@ -44,7 +43,6 @@ pub enum NoCalls {
     NoShapes,
 }
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "calls", "Calls" =>
         "Calls of the operator with these inputs; one that only calls itself under the same name counts once.";
@@ -54,7 +52,6 @@ pub const DEFINITIONS: &[Definition] = definitions! {
     "host_ns", "Host" => "Host time of the calls from start to end.";
 };
 
-/// What tells two calls apart.
 type Key = (Option<StrId>, StrId, Option<StrId>, Option<StrId>, Option<StrId>);
 
 /// The calls of an operator, the most expensive inputs first: by device time, then host time.

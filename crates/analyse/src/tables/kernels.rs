@@ -33,7 +33,6 @@ impl KernelGroup {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelsQuery {
-    /// What makes a row.
     pub by: KernelGroup,
     /// Only kernels of the operator or range of this name.
     pub op: Option<String>,
@@ -65,9 +64,7 @@ pub struct KernelRow {
     pub devices: Vec<i64>,
     /// Streams it ran on, by number.
     pub streams: Vec<i64>,
-    /// How often it ran.
     pub calls: u64,
-    /// Time of all calls.
     pub total_ns: i64,
     /// Time of a call on average.
     pub mean_ns: f64,
@@ -134,7 +131,6 @@ const P99: Definition = Definition {
            longest.",
 };
 
-/// How much calls differ.
 const CV: Definition = Definition {
     field: "cv",
     label: "Variation",

@@ -12,13 +12,11 @@ use crate::scope::definition::{Definition, definitions};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "TimedLine")]
 pub struct LineRow {
-    /// The function it is in.
     pub function: String,
     pub file: Option<String>,
     /// The line the function starts at, where that is known.
     pub function_line: Option<u32>,
     pub line: u32,
-    /// How often it ran.
     pub hits: Option<u64>,
     pub time_ns: Option<i64>,
     pub samples: Option<i64>,

@@ -50,7 +50,6 @@ pub struct Module {
     pub flops_total: u64,
     /// The same less its child modules.
     pub flops_self: u64,
-    /// Host time of its calls.
     pub host_total_ns: i64,
     /// The same less its child modules.
     pub host_self_ns: i64,

@@ -68,7 +68,6 @@ pub enum StrayCalls {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OpsQuery {
-    /// What makes a row.
     pub by: OpGroup,
     /// Which part of the trace counts.
     pub selection: Selection,
@@ -105,7 +104,6 @@ pub struct OpRow {
     pub stack: Option<Vec<String>>,
     /// The overload, if asked for and known.
     pub overload: Option<String>,
-    /// What the row is about.
     pub kind: OpKind,
     /// Calls, with those folded into their caller of the same name left out.
     pub calls: u64,
@@ -113,7 +111,6 @@ pub struct OpRow {
     pub host_total_ns: i64,
     /// Host time less that of everything called directly.
     pub host_self_ns: i64,
-    /// Device time of the calls and of all they called.
     pub device_total_ns: i64,
     /// Device time of the calls themselves.
     pub device_self_ns: i64,
@@ -177,7 +174,6 @@ pub struct OpsReport {
     /// Device time that only the launching call ties to an operator. [`Attribution::Launch`] counts it there;
     /// otherwise it is part of the unlinked time.
     pub device_time_by_launch_ns: i64,
-    /// Calls folded into their caller of the same name.
     pub folded_calls: u64,
 }
 

@@ -39,7 +39,6 @@ pub struct PhaseRow {
     pub other_ns: i64,
     /// All of it: the five phases add up to it.
     pub total_ns: i64,
-    /// The same per step.
     pub step_ns: i64,
     /// `total_ns` of all device time; none without any.
     pub share: Option<f64>,
@@ -140,7 +139,6 @@ pub fn phases(
     PhasesReport { phases: rows, totals }
 }
 
-/// What a name says.
 type CategoryRule = fn(&str) -> Option<Category>;
 
 /// What kind of work each piece is.

@@ -7,16 +7,13 @@ use stepscope_model::{Profile, ValueUnit};
 use super::functions::Names;
 use crate::scope::definition::{Definition, definitions};
 
-/// What a profile holds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProfileInfo {
     pub sampled_stacks: u64,
     pub different_stacks: u64,
-    /// Functions that are named.
     pub named_functions: u64,
     /// Functions whose calls were counted.
     pub counted_functions: u64,
-    /// Lines that were timed.
     pub timed_lines: u64,
     /// What its samples count, in words.
     pub values: Vec<String>,
@@ -24,7 +21,6 @@ pub struct ProfileInfo {
     pub parts: Vec<String>,
 }
 
-/// Looks at a profile.
 pub fn profile_info(profile: &Profile) -> ProfileInfo {
     let value = |kind: &stepscope_model::ValueKind| match kind.unit {
         ValueUnit::Plain => kind.name.clone(),
@@ -43,7 +39,6 @@ pub fn profile_info(profile: &Profile) -> ProfileInfo {
     }
 }
 
-/// Every number of it.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "sampled_stacks", "Stacks" => "Weighted stacks in the profile; tools often write one for many equal samples.";
     "different_stacks", "Different stacks" =>

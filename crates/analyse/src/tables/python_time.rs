@@ -45,7 +45,6 @@ impl FunctionAmount {
     }
 }
 
-/// What some functions took.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FunctionsTotal {
     /// How much, in the profile's unit.
@@ -63,7 +62,6 @@ pub struct FunctionsTotal {
 /// A profile, ready to be asked about functions.
 pub struct PythonTime<'a> {
     profile: &'a Profile,
-    /// Which of its values is meant.
     value: usize,
     /// What amounts are: time or samples.
     pub unit: AmountUnit,
@@ -151,7 +149,6 @@ impl<'a> PythonTime<'a> {
         self.parts.len()
     }
 
-    /// The function of a frame.
     pub fn function(&self, frame: FrameId) -> Function<'a> {
         let stacks = &self.profile.stacks;
         let frame = stacks.get(frame);
@@ -163,7 +160,6 @@ impl<'a> PythonTime<'a> {
         self.own[frame.index()]
     }
 
-    /// The place of a frame.
     pub fn place(&self, frame: FrameId, amount: i64) -> FunctionAmount {
         let Function { name, file } = self.function(frame);
         let line = self.profile.stacks.get(frame).line;

@@ -77,7 +77,6 @@ pub enum Frame {
 }
 
 impl Frame {
-    /// What to call it.
     pub fn text(self, trace: &Trace) -> Cow<'_, str> {
         match self {
             Frame::Name(name) => Cow::Borrowed(trace.text(name)),
@@ -128,7 +127,6 @@ pub fn folded_text(text: &str) -> Cow<'_, str> {
     if text.contains(breaks) { Cow::Owned(text.replace(breaks, "_")) } else { Cow::Borrowed(text) }
 }
 
-/// Every number of the stack report.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "value_ns", "Self" =>
         "Host self: time during which the leaf was the innermost slice shown on its thread, which for nested slices is its \

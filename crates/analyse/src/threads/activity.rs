@@ -66,7 +66,6 @@ impl Activity {
         Activity::Unrecorded,
     ];
 
-    /// How tables call it.
     pub fn label(self) -> &'static str {
         match self {
             Activity::DataLoading => "data loading",

@@ -14,7 +14,7 @@ use crate::names::by_name::ByName;
 use crate::names::calls::{is_allocation, is_launch};
 use crate::names::comm::is_comm_range;
 use crate::names::copies::{Direction, copy_name};
-use crate::scope::intervals::{Collector, Intervals, Measured};
+use crate::scope::intervals::{Collector, CumulativeSpans, Intervals};
 use crate::threads::activity::Activity;
 use crate::threads::segment::Segment;
 
@@ -74,12 +74,11 @@ pub(super) fn correct_segments(
 /// What explains from the host's side why a device stands still: memory of the host or a device is allocated, for which
 /// the driver stops everything, or ranks talk through the host.
 pub(crate) struct HostStalls {
-    allocating: Measured,
-    communicating: Measured,
+    allocating: CumulativeSpans,
+    communicating: CumulativeSpans,
 }
 
 impl HostStalls {
-    /// Looks at all threads.
     pub(crate) fn new(trace: &Trace) -> HostStalls {
         let slices = trace.slices();
         let (mut allocating, mut communicating) = (Collector::default(), Collector::default());
@@ -102,7 +101,8 @@ impl HostStalls {
 
     /// What went on during most of a stretch.
     pub(crate) fn during(&self, stretch: (Ns, Ns)) -> Option<Activity> {
-        let most = |set: &Measured| set.length_in(stretch).0.saturating_mul(2) > (stretch.1 - stretch.0).0;
+        let most =
+            |set: &CumulativeSpans| set.length_in(stretch).0.saturating_mul(2) > (stretch.1 - stretch.0).0;
         if most(&self.allocating) {
             Some(Activity::Allocation)
         } else {

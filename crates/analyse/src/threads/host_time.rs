@@ -20,7 +20,7 @@ use crate::names::framework::{is_fetching_thread, is_input_thread};
 use crate::names::ranges::{is_backward_node, step_number};
 use crate::threads::activity::{Activities, Activity};
 use crate::threads::device_backpressure;
-use crate::threads::sampled::Sampled;
+use crate::threads::sampled::SampleLanes;
 
 pub use crate::threads::segment::Segment;
 
@@ -135,7 +135,7 @@ impl HostTime {
 
     /// Where nothing was recorded on a thread, what a sampler saw of it meanwhile.
     fn fill_with_samples(&mut self, trace: &Trace) {
-        let sampled = Sampled::new(trace);
+        let sampled = SampleLanes::new(trace);
         if sampled.is_empty() {
             return;
         }
@@ -347,7 +347,6 @@ fn fill(own: &[Segment], beside: &[Segment], gives_way: impl Fn(&Segment) -> boo
     }
 }
 
-/// The segments that touch a window.
 fn touching(segments: &[Segment], window: (Ns, Ns)) -> &[Segment] {
     let from = segments.partition_point(|s| s.end <= window.0);
     let rest = &segments[from..];

@@ -17,16 +17,13 @@ pub const LOCK_CATEGORY: &str = "interpreter_lock";
 pub const TASK_CATEGORY: &str = "asyncio_task";
 /// Slices of [`LOCK_CATEGORY`] are called so: it holds it, …
 pub const HOLDS_LOCK: &str = "holds the lock";
-/// … runs without it, …
 pub const WITHOUT_LOCK: &str = "runs without the lock";
-/// … waits for it, …
 pub const WAITS_FOR_LOCK: &str = "waits for the lock";
 /// … or waits for something else.
 pub const IDLE_SLICE: &str = "idle";
 /// What stands before the thread in the names of such lanes.
 const LANE_PREFIXES: [&str; 2] = [LOCK_OF, ASYNCIO_TASKS_OF];
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "seen_ns", "Sampled" =>
         "How long the thread was sampled: the sum of the four states. Each sample covers the time since the one before.";
@@ -60,7 +57,6 @@ pub const DEFINITIONS: &[Definition] = definitions! {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct ThreadRow {
-    /// Its name and number.
     pub thread: String,
     pub process: String,
     /// How long it was sampled.

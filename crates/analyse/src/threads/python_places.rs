@@ -10,7 +10,7 @@ use crate::scope::windows::Windows;
 use crate::threads::activity::Activity;
 use crate::threads::callers::Callers;
 use crate::threads::host_time::HostTime;
-use crate::threads::sampled::Sampled;
+use crate::threads::sampled::SampleLanes;
 
 /// Samples are looked up so often, but not more than so many times per stretch.
 const LOOKUP_EVERY_NS: i64 = 500_000;
@@ -58,7 +58,7 @@ pub(crate) fn python_places(
     trace: &Trace,
     host: &HostTime,
     callers: &Callers,
-    sampled: &Sampled,
+    sampled: &SampleLanes,
     windows: &[(Ns, Ns)],
     activity: Activity,
 ) -> PythonPlaces {

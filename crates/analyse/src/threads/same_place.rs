@@ -30,7 +30,6 @@ pub struct SharedPlace<'a> {
     pub at: StackFrame<'a>,
     /// The innermost function of the user's own code, where that is another.
     pub called_from: Option<StackFrame<'a>>,
-    /// What they wait for, where all of them wait for the same.
     pub waits_for: Option<&'a Waits>,
     /// Which they are, in the order in which they were given.
     pub members: Vec<usize>,

@@ -10,12 +10,12 @@ use stepscope_model::{CallTree, Domain, Kind, LaneId, LaneKey, Ns, SAMPLES_OF, S
 use crate::threads::callers::Callers;
 
 /// The lanes of samples, by the lane of their thread.
-pub(crate) struct Sampled {
+pub(crate) struct SampleLanes {
     lanes: Vec<(LaneId, LaneId)>,
 }
 
-impl Sampled {
-    pub(crate) fn new(trace: &Trace) -> Sampled {
+impl SampleLanes {
+    pub(crate) fn new(trace: &Trace) -> SampleLanes {
         let thread_of = |key: LaneKey| -> Option<i64> {
             let Tag::Str(text) = key.thread else { return None };
             trace.text(text).strip_prefix(SAMPLES_OF)?.parse().ok()
@@ -30,7 +30,7 @@ impl Sampled {
             })
             .collect();
         lanes.sort_unstable();
-        Sampled { lanes }
+        SampleLanes { lanes }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -57,7 +57,7 @@ impl Sampled {
         trace: &Trace,
         callers: &Callers,
         place: P,
-    ) -> SeenCallers<P> {
+    ) -> SampledCallers<P> {
         let (slices, tree) = (trace.slices(), callers.tree());
         let mut found: HashMap<(LaneId, StrId), Vec<(u32, u64)>, RandomState> = HashMap::default();
         let mut periods = HashMap::default();
@@ -86,7 +86,7 @@ impl Sampled {
             lasted.sort_unstable();
             periods.insert(lane, lasted.get(lasted.len() / 10).copied().unwrap_or(Ns::MAX));
         }
-        SeenCallers { sampled: self, place, periods, found, given: HashMap::default() }
+        SampledCallers { sampled: self, place, periods, found, given: HashMap::default() }
     }
 }
 
@@ -95,18 +95,17 @@ impl Sampled {
 /// A look stands for the time since the look before it, in which a hundred operators may have run for others, and a whole step
 /// may have gone by. Two things are known better: what ran at the very moment of a look was called by the stack that it saw, as
 /// were, likely, other calls of the same name; and what ran while look after look saw the same function was that function's.
-pub(crate) struct SeenCallers<P> {
-    sampled: Sampled,
+pub(crate) struct SampledCallers<P> {
+    sampled: SampleLanes,
     place: P,
     /// From one look to the next.
     periods: HashMap<LaneId, Ns, RandomState>,
     /// Whose stacks were seen to call an operator, and how often.
     found: HashMap<(LaneId, StrId), Vec<(u32, u64)>, RandomState>,
-    /// How many of its calls were given to each.
     given: HashMap<(LaneId, StrId), Vec<u64>, RandomState>,
 }
 
-impl<P: Fn(SliceId) -> Option<u32>> SeenCallers<P> {
+impl<P: Fn(SliceId) -> Option<u32>> SampledCallers<P> {
     /// Whose a call is.
     pub(crate) fn caller(&mut self, trace: &Trace, callers: &Callers, call: SliceId) -> Option<u32> {
         let (slices, tree) = (trace.slices(), callers.tree());

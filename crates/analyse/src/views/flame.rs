@@ -47,7 +47,6 @@ pub enum Clock {
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlameQuery {
-    /// What it is about.
     pub weight: FlameWeight,
     /// Whose time counts.
     pub selection: Selection,
@@ -79,7 +78,6 @@ impl Default for FlameQuery {
 /// falling total, with what is put together last.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Flame {
-    /// What it is about.
     pub weight: FlameWeight,
     /// Whose time it is.
     pub clock: Clock,

@@ -53,7 +53,6 @@ pub enum MemoryAxis {
 pub enum Stacked {
     #[default]
     Allocations,
-    /// Those of one pool.
     OfPool(i64, i64),
     /// What the allocator took from the device.
     Segments,
@@ -82,7 +81,6 @@ impl PictureQuery {
     }
 }
 
-/// A device with memory.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct MemoryDevice {
     /// Its number; pinned memory of the host is -1.
@@ -93,13 +91,11 @@ pub struct MemoryDevice {
     pub duration_ns: Option<i64>,
     /// The state in which most was in use.
     pub peak_state: u32,
-    /// How much that was.
     pub peak_bytes: u64,
     /// The most that was reserved.
     pub peak_reserved_bytes: u64,
     /// Allocations of the history, and those that were there before it.
     pub allocations: u64,
-    /// Those that were there before it.
     pub before: u64,
     /// Segments of the history.
     pub segments: u64,
@@ -107,11 +103,9 @@ pub struct MemoryDevice {
     pub unmatched: u64,
     /// Pools other than the one everything shares, as `a.b`, the largest first.
     pub pools: Vec<String>,
-    /// How many there are.
     pub pool_count: u64,
     /// Requests that could not be met.
     pub refusals: Vec<RefusalAt>,
-    /// How many there are.
     pub refusal_count: u64,
 }
 
@@ -122,7 +116,6 @@ pub struct RefusalAt {
     pub state: u32,
     /// When, since the first entry.
     pub at_ns: Option<i64>,
-    /// Bytes that were asked for.
     pub asked_bytes: u64,
 }
 
@@ -131,9 +124,7 @@ pub struct RefusalAt {
 pub struct MemoryAbout {
     /// Devices, the one with the highest peak first.
     pub devices: Vec<MemoryDevice>,
-    /// How many there are.
     pub device_count: u64,
-    /// What the numbers mean.
     pub definitions: Vec<Definition>,
 }
 
@@ -156,7 +147,6 @@ struct Device {
     piece_of: Vec<u32>,
     /// By piece: a place in `pools`; 0 is for those that are not known.
     pool_of: Vec<u32>,
-    /// Pools by number.
     pools: Vec<Option<(i64, i64)>>,
 }
 

@@ -45,7 +45,7 @@ use crate::steps::Steps;
 use build::{BuiltRows, Row, Source};
 use category::{Categories, Category};
 use counters::Curves;
-use related::Related;
+use related::DeviceLinks;
 use spans::{Content, RowSpans, StepSpan, drawn, times};
 
 pub use area::{Area, AreaName, RowBusy};
@@ -75,7 +75,7 @@ pub struct Timeline {
     steps: Vec<StepSpan>,
     /// Names that are no text of the trace; their numbers follow those of the texts.
     own_names: Vec<String>,
-    related: OnceLock<Related>,
+    related: OnceLock<DeviceLinks>,
     curves: OnceLock<Curves>,
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use stepscope_analyse::causes::cause::Cause;
-use stepscope_analyse::compare::{Change, Diff, DiffQuery, Matched, diff};
+use stepscope_analyse::compare::{Change, Diff, DiffQuery, MatchLevel, diff};
 use stepscope_analyse::findings::Thresholds;
 use stepscope_analyse::run::Run;
 use stepscope_analyse::statistics::Verdict;
@@ -64,11 +64,11 @@ fn a_run_does_not_differ_from_itself() {
         assert_adds_up(&found, &one, &path);
         assert_eq!((found.delta_ns, found.comparison.verdict), (0, Verdict::NoDifference));
         for row in &found.rows {
-            let is_same = row.change == Change::Same && row.matched == Matched::Place && !row.is_noise;
+            let is_same = row.change == Change::Same && row.matched == MatchLevel::Place && !row.is_noise;
             assert!(is_same && row.delta_ns == 0 && row.before_name.is_none(), "{path:?} {row:?}");
             assert_eq!(row.before_count, row.after_count);
         }
-        assert!(found.figures.iter().all(|figure| figure.delta == Some(0.0)), "{:?}", found.figures);
+        assert!(found.metrics.iter().all(|metric| metric.delta == Some(0.0)), "{:?}", found.metrics);
         assert!(found.findings.iter().all(|finding| finding.before_saves_ns == finding.after_saves_ns));
     }
 }
@@ -123,7 +123,7 @@ fn a_kernel_that_became_two_is_a_change_of_its_operator() {
     let row = found.rows.iter().find(|row| row.cause == Cause::Kernel).unwrap();
     assert_eq!((row.before_ns, row.after_ns, row.delta_ns), (400_000, 300_000, -100_000));
     assert_eq!((row.before_count, row.after_count), (1.0, 2.0));
-    assert_eq!(row.matched, Matched::Operator);
+    assert_eq!(row.matched, MatchLevel::Operator);
     assert_eq!(row.before_name.as_deref(), Some("one_kernel"));
     assert_eq!(row.name, "first_half + second_half");
     assert_eq!(row.noise_ns, Some(0));

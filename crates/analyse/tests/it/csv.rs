@@ -2,13 +2,11 @@
 
 use std::path::Path;
 
-/// A table with a header line.
 pub struct Table {
     header: Vec<String>,
     rows: Vec<Vec<String>>,
 }
 
-/// One line of it.
 pub struct Row<'a> {
     header: &'a [String],
     fields: &'a [String],

@@ -24,7 +24,6 @@ pub fn fixtures() -> Vec<PathBuf> {
     found
 }
 
-/// Every recorded trace of the repository, by path.
 pub fn all_fixtures() -> Vec<PathBuf> {
     let sets = ["2.11-h200", "2.11-h200-features"];
     sets.into_iter().flat_map(traces_in).collect()
@@ -40,7 +39,6 @@ pub fn twins() -> Vec<PathBuf> {
     found
 }
 
-/// The traces of one set, by path.
 pub fn traces_in(set: &str) -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/pytorch").join(set);
     let mut found = Vec::new();

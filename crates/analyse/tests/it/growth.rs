@@ -14,7 +14,6 @@ thread_local! {
     static TOOK: RefCell<Costs> = RefCell::default();
 }
 
-/// Runs something and notes what it takes.
 pub fn timed<T>(what: &str, work: impl FnOnce() -> T) -> T {
     let clock = Clock::start();
     let answer = work();
@@ -34,7 +33,6 @@ const TIMES: i64 = 4;
 const MOST: f64 = 10.0;
 /// Seconds that say nothing: the system's clock is coarse.
 const LITTLE: f64 = 0.01;
-/// Tries until the growth is believed.
 const TRIES: usize = 4;
 
 thread_local! {
@@ -43,7 +41,6 @@ thread_local! {
         rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build().unwrap();
 }
 
-/// The processor's time of this thread.
 struct Clock {
     begun: Option<f64>,
     wall: Instant,

@@ -308,7 +308,7 @@ fn arguments_that_results_could_take_over_are_told() {
         "Donation: jit_train_step keeps 2 MiB of old arrays while it makes new ones of the same shapes"
     );
     let share = found.evidence.iter().find(|evidence| evidence.label == "share of its memory").unwrap();
-    assert_eq!(share.value, findings::Metric::Share(0.125));
+    assert_eq!(share.value, findings::Amount::Share(0.125));
 }
 
 /// Other projects' profiles and our own; see `shared/data` of whoever has them.
@@ -341,5 +341,5 @@ fn real_profiles_add_up_to_what_another_decoder_finds() {
     assert!(kernels.iter().all(|&id| trace.links().launch(id).is_some() && trace.links().op(id).is_some()));
     let report = roofline(&trace, &RooflineQuery { by: RooflineBy::Name, ..RooflineQuery::default() });
     assert!(report.rows.iter().all(|row| row.of_roofline.is_none_or(|share| share <= 1.0)));
-    assert!(report.modelled_share > Some(0.4), "{:?}", report.modelled_share);
+    assert!(report.modeled_share > Some(0.4), "{:?}", report.modeled_share);
 }

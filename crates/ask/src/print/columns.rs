@@ -33,7 +33,6 @@ impl<'a, R: Copy + 'a> Columns<'a, R> {
         Self { definitions, ..self }
     }
 
-    /// Adds a column.
     #[must_use]
     pub fn add(mut self, column: Column, cell: impl Fn(R) -> Cell + 'a) -> Self {
         self.columns.push(column);
@@ -47,7 +46,6 @@ impl<'a, R: Copy + 'a> Columns<'a, R> {
         if wanted { self.add(column, cell) } else { self }
     }
 
-    /// Adds a column for each of some things.
     #[must_use]
     pub fn add_each<T: Copy + 'a>(
         self,
@@ -86,7 +84,6 @@ impl<'a, R: Copy + 'a> Columns<'a, R> {
         Self { total, ..self }
     }
 
-    /// The table.
     pub fn table(self) -> Table {
         let cells = |row: R| self.cells.iter().map(|cell| cell(row)).collect();
         let mut table = Table::new(self.columns);

@@ -11,7 +11,7 @@ const USUAL_ROOM: usize = 80;
 
 /// What the layout has to know about a column.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Wish<'t> {
+pub(super) struct ColumnWidth<'t> {
     /// The width of the widest text.
     pub(super) natural: usize,
     /// The least width on a screen of 80 columns, if the texts may be shortened.
@@ -22,7 +22,7 @@ pub(super) struct Wish<'t> {
     pub(super) group: Option<&'t str>,
 }
 
-impl Wish<'_> {
+impl ColumnWidth<'_> {
     fn least(&self, room: usize) -> usize {
         let Some(least) = self.least else { return self.natural };
         let grown = least.saturating_mul(room.max(USUAL_ROOM)) / USUAL_ROOM;
@@ -49,7 +49,7 @@ impl Slot {
 ///
 /// In this order until it fits: names get shorter, bars get shorter, columns below the usual priority go,
 /// bars go, other columns go.
-pub(super) fn fit(wishes: &[Wish<'_>], room: Option<usize>) -> Vec<Slot> {
+pub(super) fn fit(wishes: &[ColumnWidth<'_>], room: Option<usize>) -> Vec<Slot> {
     let mut kept: Vec<usize> = (0..wishes.len()).collect();
     let Some(room) = room else {
         return slots(wishes, &kept, 12, usize::MAX);
@@ -84,17 +84,17 @@ pub(super) fn fit(wishes: &[Wish<'_>], room: Option<usize>) -> Vec<Slot> {
     }
 }
 
-fn bar_width(wish: &Wish<'_>, bar: usize) -> usize {
+fn bar_width(wish: &ColumnWidth<'_>, bar: usize) -> usize {
     if wish.bar && bar > 0 { bar + 1 } else { 0 }
 }
 
-fn least_width(wishes: &[Wish<'_>], kept: &[usize], bar: usize, room: usize) -> usize {
+fn least_width(wishes: &[ColumnWidth<'_>], kept: &[usize], bar: usize, room: usize) -> usize {
     let columns: usize =
         kept.iter().map(|&column| wishes[column].least(room) + bar_width(&wishes[column], bar)).sum();
     columns + COLUMN_GAP * kept.len().saturating_sub(1)
 }
 
-fn slots(wishes: &[Wish<'_>], kept: &[usize], bar: usize, room: usize) -> Vec<Slot> {
+fn slots(wishes: &[ColumnWidth<'_>], kept: &[usize], bar: usize, room: usize) -> Vec<Slot> {
     let slot = |&column: &usize| {
         let wish = &wishes[column];
         // A text wider than the whole screen is shortened in any case.
@@ -118,12 +118,12 @@ fn slots(wishes: &[Wish<'_>], kept: &[usize], bar: usize, room: usize) -> Vec<Sl
 mod tests {
     use super::*;
 
-    fn name(natural: usize) -> Wish<'static> {
-        Wish { natural, least: Some(24), priority: u8::MAX, ..Wish::default() }
+    fn name(natural: usize) -> ColumnWidth<'static> {
+        ColumnWidth { natural, least: Some(24), priority: u8::MAX, ..ColumnWidth::default() }
     }
 
-    fn number(natural: usize, priority: u8) -> Wish<'static> {
-        Wish { natural, priority, ..Wish::default() }
+    fn number(natural: usize, priority: u8) -> ColumnWidth<'static> {
+        ColumnWidth { natural, priority, ..ColumnWidth::default() }
     }
 
     fn columns(slots: &[Slot]) -> Vec<usize> {
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn bars_shrink_then_minor_columns_go_then_bars_then_the_rest() {
-        let wishes = [name(30), Wish { bar: true, ..number(8, 150) }, number(8, 1), number(8, 120)];
+        let wishes = [name(30), ColumnWidth { bar: true, ..number(8, 150) }, number(8, 1), number(8, 120)];
         assert_eq!(bars(&fit(&wishes, Some(61))), [0, 6, 0, 0]);
         assert_eq!(bars(&fit(&wishes, Some(60))), [0, 4, 0, 0]);
         assert_eq!(bars(&fit(&wishes, Some(58))), [0, 6, 0]);
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn groups_go_together() {
-        let pair = |priority| Wish { group: Some("memory"), ..number(8, priority) };
+        let pair = |priority| ColumnWidth { group: Some("memory"), ..number(8, priority) };
         let wishes = [name(24), pair(1), number(8, 50), pair(90)];
         assert_eq!(columns(&fit(&wishes, Some(50))), [0, 2]);
     }

@@ -26,7 +26,6 @@ pub struct Plot {
     pub range: Option<(i64, i64)>,
     /// The time that is called zero; without it, the left end.
     pub origin: Option<i64>,
-    /// A value in words.
     pub unit: fn(i64) -> String,
 }
 

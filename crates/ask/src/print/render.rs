@@ -4,19 +4,18 @@ use std::io::{self, Write};
 
 use super::bar::{ascii_bar, bar};
 use super::heading::{heading, note};
-use super::layout::{COLUMN_GAP, Slot, Wish, fit};
+use super::layout::{COLUMN_GAP, ColumnWidth, Slot, fit};
 use super::line::Line;
 use super::measure::{middle_ellipsis, width};
 use super::role::Role;
 use super::screen::Screen;
 use super::table::{Align, Cell, Column, Table};
 
-/// Draws on a screen.
 pub(crate) type Drawing = dyn Fn(&mut dyn Write, &Screen) -> io::Result<()> + Send + Sync;
 
 /// A cell whose texts are safe to print.
 #[derive(Default)]
-struct Ready {
+struct PrintableCell {
     prefix: String,
     text: String,
     role: Option<Role>,
@@ -24,7 +23,7 @@ struct Ready {
     nothing: bool,
 }
 
-impl Ready {
+impl PrintableCell {
     fn new(screen: &Screen, cell: &Cell) -> Self {
         Self {
             prefix: screen.text(&cell.prefix).into_owned(),
@@ -69,20 +68,21 @@ impl Table {
     }
 
     fn write_grid(&self, out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
-        let ready = |cells: &Vec<Cell>| cells.iter().map(|cell| Ready::new(screen, cell)).collect::<Vec<_>>();
-        let rows: Vec<Vec<Ready>> = self.rows.iter().map(ready).collect();
-        let total: Option<Vec<Ready>> = self.total.as_ref().map(ready);
+        let ready =
+            |cells: &Vec<Cell>| cells.iter().map(|cell| PrintableCell::new(screen, cell)).collect::<Vec<_>>();
+        let rows: Vec<Vec<PrintableCell>> = self.rows.iter().map(ready).collect();
+        let total: Option<Vec<PrintableCell>> = self.total.as_ref().map(ready);
         let headers: Vec<String> =
             self.columns.iter().map(|column| screen.text(&column.header).into_owned()).collect();
 
-        let wishes: Vec<Wish<'_>> = self
+        let wishes: Vec<ColumnWidth<'_>> = self
             .columns
             .iter()
             .enumerate()
             .map(|(at, column)| {
                 let cells = || rows.iter().chain(&total).filter_map(|row| row.get(at));
-                Wish {
-                    natural: cells().map(Ready::width).max().unwrap_or(0).max(width(&headers[at])),
+                ColumnWidth {
+                    natural: cells().map(PrintableCell::width).max().unwrap_or(0).max(width(&headers[at])),
                     least: column.flexible.map(|(least, _)| least),
                     bar: cells().any(|cell| cell.share.is_some()),
                     priority: column.priority,
@@ -94,8 +94,8 @@ impl Table {
         let rule = slots.iter().map(Slot::width).sum::<usize>() + COLUMN_GAP * slots.len().saturating_sub(1);
         let rule = screen.text("─").repeat(rule);
 
-        let header = |text: &String| Ready { text: text.clone(), ..Ready::default() };
-        let header: Vec<Ready> = headers.iter().map(header).collect();
+        let header = |text: &String| PrintableCell { text: text.clone(), ..PrintableCell::default() };
+        let header: Vec<PrintableCell> = headers.iter().map(header).collect();
         // A list of facts has no headers: its first column says what each line is.
         if headers.iter().any(|header| !header.is_empty()) {
             let role = if self.compact { Role::Dim } else { Role::Heading };
@@ -119,10 +119,10 @@ impl Table {
         out: &mut dyn Write,
         screen: &Screen,
         slots: &[Slot],
-        row: &[Ready],
+        row: &[PrintableCell],
         role: Option<Role>,
     ) -> io::Result<()> {
-        let empty = Ready::default();
+        let empty = PrintableCell::default();
         let mut line = Line::new(screen);
         for slot in slots {
             let cell = row.get(slot.column).unwrap_or(&empty);
@@ -133,7 +133,14 @@ impl Table {
 }
 
 impl Column {
-    fn write(&self, line: &mut Line<'_>, screen: &Screen, slot: &Slot, cell: &Ready, row_role: Option<Role>) {
+    fn write(
+        &self,
+        line: &mut Line<'_>,
+        screen: &Screen,
+        slot: &Slot,
+        cell: &PrintableCell,
+        row_role: Option<Role>,
+    ) {
         let text = self.shortened(screen, cell, slot.text);
         let prefix = width(&cell.prefix);
         let text_role = match cell.share {
@@ -161,7 +168,7 @@ impl Column {
         line.gap(COLUMN_GAP);
     }
 
-    fn shortened(&self, screen: &Screen, cell: &Ready, room: usize) -> String {
+    fn shortened(&self, screen: &Screen, cell: &PrintableCell, room: usize) -> String {
         let room = room.saturating_sub(width(&cell.prefix)).max(1);
         if width(&cell.text) <= room {
             return cell.text.clone();

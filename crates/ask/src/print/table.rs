@@ -16,9 +16,7 @@ pub const KEEP: u8 = u8::MAX;
 /// The side on which the texts of a column line up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Align {
-    /// Words.
     Left,
-    /// Numbers.
     Right,
 }
 
@@ -119,12 +117,10 @@ impl Cell {
         Self::unless(ns == 0, || units::time(ns))
     }
 
-    /// A size in bytes.
     pub fn bytes(size: i64) -> Self {
         Self::unless(size == 0, || units::bytes(size))
     }
 
-    /// A number of things.
     pub fn count(n: u64) -> Self {
         Self::unless(n == 0, || units::count(n))
     }

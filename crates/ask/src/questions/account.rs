@@ -58,7 +58,6 @@ pub(super) const QUESTION: Question = Question {
     ..USUAL
 };
 
-/// What the sums over steps mean.
 const OWN_DEFINITIONS: &[Definition] = definitions! {
     "total_ns", "Total" => "The cause's time summed over the steps that are not partial (over all, if all are).";
     "per_step_ns", "Per step" =>
@@ -231,7 +230,6 @@ pub(super) fn pieces(sum: &AccountRow, most: usize, least: f64) -> Vec<(&'static
     parts
 }
 
-/// The causes as one bar.
 fn bar(sum: &AccountRow) -> crate::answer::Draw {
     let parts = pieces(sum, MAX_CAUSES, 0.0);
     let wall_ns = sum.wall_ns;

@@ -35,7 +35,6 @@ pub(super) const QUESTION: Question = Question {
     ..USUAL
 };
 
-/// What both groupings have.
 const CLASSES: &[Member] = &[rows::<PathClassRow>("classes"), fact::<i64>("wall_ns")];
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::compare::{
-    self, CauseChange, Change, ChangeRow, DiffQuery, FindingChange, FindingState, Matched, MetricRow,
+    self, CauseChange, Change, ChangeRow, DiffQuery, FindingChange, FindingState, MatchLevel, MetricRow,
     MetricUnit, StepSide, diff,
 };
 use stepscope_analyse::devices::energy::ENERGY;
@@ -52,12 +52,12 @@ pub(super) const QUESTION: Question = Question {
             members: &[&[
                 rows::<CauseChange>("causes"),
                 rows::<ChangeRow>("rows"),
-                rows::<MetricRow>("figures"),
+                rows::<MetricRow>("metrics"),
                 rows::<FindingChange>("findings"),
                 fact::<StepSide>("before"),
                 fact::<StepSide>("after"),
                 fact::<i64>("delta_ns"),
-                fact::<Judged>("judged"),
+                fact::<ProgramVerdict>("judged"),
                 fact::<Vec<String>>("unlike"),
             ]],
         },
@@ -85,12 +85,9 @@ const JUDGED_DEFINITIONS: &[Definition] = definitions! {
         "About how many recordings per side would decide, if nothing was decided and the noise stays as it is.";
 };
 
-/// The verdict for programs.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct Judged {
-    /// What follows from the steps.
+struct ProgramVerdict {
     verdict: Verdict,
-    /// The sentence.
     sentence: String,
     /// What made most of the difference; none where there is no difference.
     because: Option<String>,
@@ -116,7 +113,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let (before, after) = runs.split_at(ask.sides[0]);
     let query = DiffQuery { device: ask.device, rule: Rule::default() };
     let found = diff(before, after, &query, &ask.thresholds);
-    let judged = Judged {
+    let judged = ProgramVerdict {
         verdict: found.comparison.verdict,
         sentence: sentence(&found),
         because: because(&found),
@@ -130,9 +127,9 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         rows_table(rows)
             .title("What made the difference", "per step; the changes of all rows add up to that of the step")
     });
-    let figures = Part::new("figures", found.figures, metrics_table);
+    let metrics = Part::new("metrics", found.metrics, metrics_table);
     let findings = Part::new("findings", found.findings, findings_table);
-    let mut answer = Answer::new(vec![causes, rows, figures, findings])
+    let mut answer = Answer::new(vec![causes, rows, metrics, findings])
         .main("rows")
         .fact("before", &found.before)
         .fact("after", &found.after)
@@ -152,7 +149,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 fn headline(
     out: &mut dyn Write,
     screen: &Screen,
-    judged: &Judged,
+    judged: &ProgramVerdict,
     sides: [&StepSide; 2],
     unlike: &[String],
 ) -> std::io::Result<()> {
@@ -228,11 +225,13 @@ fn what(row: &ChangeRow) -> &'static str {
         (Change::Added, _) => "new",
         (Change::Removed, _) => "gone",
         (Change::Same, _) => "same",
-        (_, Matched::Fused) => "fused",
-        (_, Matched::Operator | Matched::OperatorElsewhere) if row.cause == Cause::Kernel => "other kernel",
-        (_, Matched::Operator | Matched::OperatorElsewhere) if row.cause == Cause::Copy => "other copy",
-        (_, Matched::Module) => "replaced",
-        (_, Matched::Kernel) => "other shapes",
+        (_, MatchLevel::Fused) => "fused",
+        (_, MatchLevel::Operator | MatchLevel::OperatorElsewhere) if row.cause == Cause::Kernel => {
+            "other kernel"
+        }
+        (_, MatchLevel::Operator | MatchLevel::OperatorElsewhere) if row.cause == Cause::Copy => "other copy",
+        (_, MatchLevel::Module) => "replaced",
+        (_, MatchLevel::Kernel) => "other shapes",
         _ if row.is_noise => "noise",
         (Change::Increased, _) => "slower",
         (Change::Decreased, _) => "faster",
@@ -316,7 +315,7 @@ fn metrics_table(rows: &[MetricRow]) -> Table {
         |r: &MetricRow, value: Option<f64>| Cell::maybe(value, |value| Cell::text(metric_text(value, r.unit)));
     Columns::of(rows)
         .defined_by(QUESTION.definitions)
-        .add(Column::text("Metric").keep(), |r| Cell::text(r.figure))
+        .add(Column::text("Metric").keep(), |r| Cell::text(r.metric))
         .metric("before", KEEP, |r| value(r, r.before))
         .metric("after", KEEP, |r| value(r, r.after))
         .add(Column::number("Change").keep(), metric_change)

@@ -8,7 +8,7 @@ pub(super) mod words;
 
 use std::sync::Arc;
 
-use stepscope_analyse::findings::{self, CouldNotLook, Finding, Severity};
+use stepscope_analyse::findings::{self, Finding, Severity, UncheckedRules};
 use stepscope_analyse::run::{Run, Unprofiled};
 use stepscope_analyse::scope::definition::{Definition, definitions};
 use stepscope_ground::Problem;
@@ -49,7 +49,7 @@ pub(super) const QUESTION: Question = Question {
             fact::<bool>("step_measured"),
             fact::<String>("step_text"),
             fact::<usize>("steps"),
-            fact::<Vec<CouldNotLook>>("could_not_look"),
+            fact::<Vec<UncheckedRules>>("unchecked_rules"),
             fact::<Option<Severity>>("worst"),
         ]],
     }],
@@ -87,7 +87,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         ask.refuse(&["step"], "a profile", "leave it out: a profile has no steps")?;
     }
     let asked = ask.part_of(&runs[0])?;
-    let found = Arc::new(FindingList::look(&asked.run, ask)?);
+    let found = Arc::new(FindingList::of_run(&asked.run, ask)?);
     let part = Part::new("findings", found.shown.rows.clone(), |_| Table::default()).shown(false);
     let mut answer = Answer::new(vec![part])
         .fact("step_ns", &found.step_ns)
@@ -97,7 +97,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         .fact("step_measured", &found.unprofiled.measured)
         .fact("step_text", &found.step_text)
         .fact("steps", &found.steps)
-        .fact("could_not_look", &found.blind)
+        .fact("unchecked_rules", &found.blind)
         .fact("worst", &found.worst);
     if found.shown.all == 0 {
         answer.next = match () {
@@ -132,7 +132,6 @@ fn plain_next() -> Vec<Next> {
     vec![Next { question: "functions --sort cumulative", about: "functions with all that they call" }]
 }
 
-/// The same of a memory snapshot.
 fn snapshot_next() -> Vec<Next> {
     vec![
         Next { question: "memory --by stack", about: "who held the peak, by stack" },
@@ -145,7 +144,6 @@ struct FindingList {
     shown: RowSelection<Finding>,
     /// The worst that matches the filter, shown or not.
     worst: Option<Severity>,
-    /// What savings are parts of.
     whole: words::Whole,
     /// Whether it is a snapshot of memory, which has no times to save.
     snapshot: bool,
@@ -153,21 +151,18 @@ struct FindingList {
     plain: bool,
     /// The mean step.
     step_ns: i64,
-    /// The same without the profiler.
     unprofiled: Unprofiled,
-    /// Both in words.
     step_text: String,
     /// How many steps that is the mean of.
     steps: usize,
     path: String,
-    /// Whether a device worked.
     on_device: bool,
     /// Rules that could not look.
-    blind: Vec<CouldNotLook>,
+    blind: Vec<UncheckedRules>,
 }
 
 impl FindingList {
-    fn look(run: &Run, ask: &Ask) -> Result<FindingList, Problem> {
+    fn of_run(run: &Run, ask: &Ask) -> Result<FindingList, Problem> {
         let all = findings::findings(run, &ask.thresholds);
         let named: Vec<FilterRow> = all.into_iter().map(FilterRow::new).collect();
         let rows = RowOptions { top: Some(0), ..ask.rows.clone() };
@@ -189,7 +184,7 @@ impl FindingList {
             steps: run.steps().counted().count(),
             path: run.trace().meta().source.path.clone(),
             on_device: run.account().devices.iter().any(|row| row.device.is_some()),
-            blind: findings::could_not_look(run),
+            blind: findings::unchecked_rules(run),
         })
     }
 }

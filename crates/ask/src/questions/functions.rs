@@ -62,7 +62,6 @@ pub(super) const QUESTION: Question = Question {
     ..USUAL
 };
 
-/// What an empty table says.
 const NONE: &str = "no functions here; `stepscope run` records them, as do PyTorch's profiler (with_stack=True) and JAX's \
      (python_tracer_level=1)";
 

@@ -40,7 +40,6 @@ pub(super) const QUESTION: Question = Question {
     ..USUAL
 };
 
-/// What is said beside the report.
 const OWN_DEFINITIONS: &[Definition] = definitions! {
     APART;
     "found_steps", "Found steps" =>

@@ -52,7 +52,6 @@ pub(super) const QUESTION: Question = Question {
     ..USUAL
 };
 
-/// What the sums mean.
 const OWN_DEFINITIONS: &[Definition] = definitions! {
     "kernel_calls", "Kernels" => "How many kernels are selected.";
     "kernel_ns", "Kernel time" => "Summed duration of the selected kernels. Kernels that overlap each count in full.";

@@ -41,10 +41,8 @@ pub(super) const QUESTION: Question = Question {
 
 /// Lines shown of sampled stacks: of a line profile all are, since somebody chose the functions.
 const DEFAULT_TOP: usize = 40;
-/// What an empty answer says.
 const NONE: &str = "this file has no lines: `stepscope record`, `stepscope run`, line_profiler, py-spy, Austin and pprof write some";
 
-/// One line and its text.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct SourceLine {
     #[serde(flatten)]

@@ -152,12 +152,10 @@ const NONE: &str = "no allocations in this trace; record with profile_memory=Tru
 const NONE_OF_XLA: &str =
     "no allocations in this profile: XLA's allocator on GPUs writes them, on CPUs it does not";
 
-/// What an empty table says.
 fn none(trace: &Trace) -> &'static str {
     if trace.meta().framework.is_some() { NONE_OF_XLA } else { NONE }
 }
 
-/// What the question's own numbers mean.
 const OWN_DEFINITIONS: &[Definition] = definitions! {
     "share", "% of peak" => "Bytes alive at the peak / the device's peak allocated bytes, as a fraction.";
     "range_ns", "Range" =>

@@ -50,7 +50,6 @@ pub(super) const QUESTION: Question = Question {
     ..USUAL
 };
 
-/// What a class counts.
 const OWN_DEFINITIONS: &[Definition] = definitions! {
     "modules", "Modules" => "How many modules are of this class: instances, each once per place in the model.";
 };

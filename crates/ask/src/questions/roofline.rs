@@ -35,7 +35,7 @@ pub(super) const QUESTION: Question = Question {
         about: TRACES,
         members: &[&[
             rows::<roofline::RooflineRow>("roofline"),
-            rows::<roofline::UnmodelledRow>("unmodelled"),
+            rows::<roofline::UnmodeledRow>("unmodeled"),
             rows::<roofline::StepUse>("steps"),
             fact::<Vec<roofline::RooflineDevice>>("devices"),
             fact::<Option<f64>>("mean_mfu"),
@@ -56,12 +56,12 @@ const MAX_UNMODELED: usize = 5;
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct RooflineTotals {
     device_ns: i64,
-    modelled_ns: i64,
-    modelled_share: Option<f64>,
+    modeled_ns: i64,
+    modeled_share: Option<f64>,
     flops: u64,
     bytes: u64,
     ideal_ns: Option<i64>,
-    modelled_gbs: Option<f64>,
+    modeled_gbs: Option<f64>,
 }
 
 fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
@@ -75,12 +75,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         arrange(std::mem::take(&mut report.rows), &ask.rows, Some("device_ns"), DEFAULT_TOP, |r| &r.name)?;
     let totals = RooflineTotals {
         device_ns: report.device_ns,
-        modelled_ns: report.modelled_ns,
-        modelled_share: report.modelled_share,
+        modeled_ns: report.modeled_ns,
+        modeled_share: report.modeled_share,
         flops: report.flops,
         bytes: report.bytes,
         ideal_ns: report.ideal_ns,
-        modelled_gbs: report.modelled_gbs,
+        modeled_gbs: report.modeled_gbs,
     };
     let (words, mean) = (tables::words(&report), report.mean);
     let arithmetic = report.steps.iter().any(|s| s.model_flops > 0);
@@ -90,9 +90,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     };
     let parts = vec![
         rows.into_part("roofline", none, move |rows| tables::rows(rows, &words)),
-        unless_empty(Part::new("unmodelled", report.unmodelled, |rows| {
-            tables::unmodelled(rows, MAX_UNMODELED)
-        })),
+        unless_empty(Part::new("unmodeled", report.unmodeled, |rows| tables::unmodeled(rows, MAX_UNMODELED))),
         Part::new("steps", report.steps, move |steps| tables::steps(steps, &mean)).shown(arithmetic),
     ];
     let answer = Answer::new(parts).fact("devices", &report.devices).fact("mean_mfu", &mean.mfu);

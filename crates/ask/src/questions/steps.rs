@@ -83,7 +83,6 @@ pub(super) fn parts(p: &Parts) -> [(&'static str, i64, Role); 8] {
     ]
 }
 
-/// A step on one device.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct DeviceStep {
     step: i64,

@@ -107,7 +107,7 @@ const MEMBERS: &[Member] = &[
     rows::<hot::HotFunction>("hot_functions"),
     fact::<Option<verdict::Verdict>>("verdict"),
     fact::<Option<String>>("uncovered"),
-    fact::<Vec<findings::CouldNotLook>>("could_not_look"),
+    fact::<Vec<findings::UncheckedRules>>("unchecked_rules"),
     fact::<i64>("step_ns"),
     fact::<Option<f64>>("samples_per_step"),
     fact::<Option<f64>>("samples_per_s"),
@@ -188,12 +188,12 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let uncovered = uncovered
         .filter(|_| spots.is_none())
         .and_then(|(findings, verdict)| findings::uncovered(run, verdict, findings));
-    let blind = findings.as_ref().map_or_else(Vec::new, |_| findings::could_not_look(run));
+    let blind = findings.as_ref().map_or_else(Vec::new, |_| findings::unchecked_rules(run));
     let samples = run.samples();
     let mut answer = Answer::new(parts)
         .fact("verdict", &verdict)
         .fact("uncovered", &uncovered)
-        .fact("could_not_look", &blind)
+        .fact("unchecked_rules", &blind)
         .fact("step_ns", &run.step_ns())
         .fact("samples_per_step", &samples.as_ref().map(Samples::per_step))
         .fact("samples_per_s", &samples.as_ref().and_then(Samples::per_s))

@@ -66,7 +66,6 @@ const OWN_DEFINITIONS: &[Definition] = definitions! {
     "device_slices_changed", "Work touched" => "Kernels, copies and memsets whose duration the change sets.";
 };
 
-/// One replay.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct ReplayRow {
     change: String,

@@ -32,7 +32,6 @@ const PROFILES: &[&str] = &[
     "../memory/out_of_memory_by_shortage.pickle.gz",
 ];
 
-/// Numbers that name something and measure nothing.
 const IDENTIFIERS: &[&str] = &["device", "device_id", "stream", "rank", "index", "depth", "parent"];
 
 /// Definitions of words that are no field of an answer: the causes that its rows name.
@@ -68,7 +67,6 @@ fn runs() -> &'static [Arc<Run>] {
     })
 }
 
-/// The fields of all answers to each question.
 fn fields() -> &'static BTreeMap<&'static str, Fields> {
     static FIELDS: OnceLock<BTreeMap<&'static str, Fields>> = OnceLock::new();
     FIELDS.get_or_init(|| QUESTIONS.iter().map(|question| (question.name, fields_of(question))).collect())
@@ -135,7 +133,6 @@ fn is_about(definition: &Definition, field: &str) -> bool {
     }
 }
 
-/// Whether a list names a question's field.
 fn lists(list: &[(&str, &[&str])], question: &Question, field: &str) -> bool {
     list.iter().any(|(name, fields)| *name == question.name && fields.contains(&field))
 }

@@ -6,7 +6,6 @@ use schemars::SchemaGenerator;
 use serde_json::{Map, Value};
 use stepscope_ask::Answer;
 
-/// Fields by name.
 #[derive(Default)]
 pub struct Fields {
     /// All of them, and the parts and facts they are in.
@@ -38,7 +37,6 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// A field and everything in it.
     fn named(&mut self, field: &str, schema: &Value) {
         self.fields.all.entry(field.to_owned()).or_default().insert(self.place.to_owned());
         self.value(field, schema);

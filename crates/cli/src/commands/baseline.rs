@@ -103,7 +103,6 @@ struct BaselineRow {
     commit: Option<Commit>,
     how: How,
     repeats: u64,
-    /// How many measurements there are.
     saved: u64,
     place: String,
 }

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 use serde_json::json;
 use stepscope_analyse::names::waiting::WaitKind;
 use stepscope_ask::print::{self, Role, Screen};
-use stepscope_record::spy::{Doing, SpyError, python_processes};
+use stepscope_record::spy::{SpyError, TaskState, python_processes};
 
 use self::job::Job;
 use self::process::{FrameDump, ProcessDump, ThreadDump, ThreadGroup, dump};
@@ -84,12 +84,12 @@ fn state_words(thread: &ThreadDump, holder: Option<&str>) -> (String, Role) {
                 WaitKind::Collective | WaitKind::Gpu => Role::Warn,
                 _ => Role::Dim,
             };
-            let busy = if *doing == Doing::Running { ", asking again and again" } else { "" };
+            let busy = if *doing == TaskState::Running { ", asking again and again" } else { "" };
             (format!("waits {}{busy}{gil}", waits.words), role)
         }
-        (Some(Doing::Running), ..) => (format!("running{gil}"), Role::Good),
-        (Some(Doing::Waiting), None, Some(call)) => (format!("waits in {call}{gil}"), Role::Dim),
-        (Some(Doing::Waiting), None, None) => {
+        (Some(TaskState::Running), ..) => (format!("running{gil}"), Role::Good),
+        (Some(TaskState::Waiting), None, Some(call)) => (format!("waits in {call}{gil}"), Role::Dim),
+        (Some(TaskState::Waiting), None, None) => {
             let kernel = thread.kernel_function.as_ref().map(|f| format!(" in {f}")).unwrap_or_default();
             (format!("waits{kernel}{gil}"), Role::Dim)
         }

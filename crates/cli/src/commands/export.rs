@@ -110,7 +110,7 @@ fn write(export: &Export, run: &Arc<Run>, mut out: &mut dyn Write) -> Result<(),
         Target::Json => {
             refuse(export, &["by"], "--to json")?;
             let mut summary = asked("summary", export)?;
-            summary.thresholds = config::told_thresholds(None)?;
+            summary.thresholds = config::configured_thresholds(None)?;
             let mut object = write::object(&answer(&summary, slice::from_ref(run))?, false);
             if run.kind() != DocumentKind::Trace {
                 let functions = answer(&asked("functions", export)?, slice::from_ref(run))?;
@@ -215,7 +215,7 @@ pub(super) fn label_of(run: &Run) -> String {
 /// The options of a report of this program.
 pub(super) fn report_options(label: String, max_bytes: usize, redact: bool) -> Result<ReportOptions, Problem> {
     let version = env!("CARGO_PKG_VERSION").to_owned();
-    let thresholds = config::told_thresholds(None)?;
+    let thresholds = config::configured_thresholds(None)?;
     Ok(ReportOptions { max_bytes, redact, label, version, sources: crate::sources::source_files(), thresholds })
 }
 

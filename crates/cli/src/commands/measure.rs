@@ -246,7 +246,6 @@ pub(super) fn usual_metric(measurement: &Measurement) -> &'static str {
     if measurement.has("step_time") { "step_time" } else { "wall_time" }
 }
 
-/// A metric by name.
 pub(super) fn metric(name: &str) -> Result<Metric, Failure> {
     Ok(Metric::parse(name)?)
 }

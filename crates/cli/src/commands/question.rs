@@ -36,7 +36,7 @@ pub(crate) fn question(
     let mut ask = asking.ask()?;
     ask.sources = sources::sources();
     if question.judges() {
-        ask.thresholds = config::told_thresholds(asking.config.as_deref())?;
+        ask.thresholds = config::configured_thresholds(asking.config.as_deref())?;
     }
     if asking.list {
         refuse_with_list(asking)?;

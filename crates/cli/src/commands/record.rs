@@ -30,7 +30,6 @@ use output::Kind;
 
 /// How long a program that was just started may take to get to its Python.
 const MAX_START: Duration = Duration::from_secs(30);
-/// How often that is tried.
 const START_RETRY_PERIOD: Duration = Duration::from_millis(2);
 /// How often a program that has no Python any more is asked whether it has ended.
 const END_POLL_PERIOD: Duration = Duration::from_millis(10);
@@ -215,7 +214,6 @@ fn pass_on(child: Option<&Child>) {
     }
 }
 
-/// What the user has to know.
 fn report(sampling: &Sampling, args: &Record, path: &Path, child: Option<&mut Child>) {
     for what in &sampling.left_out {
         remark(&format!("left out: {what}"));

@@ -10,7 +10,7 @@ use stepscope_record::clock::now_ns;
 use stepscope_record::machine::{MachineOptions, MachineSampler};
 use stepscope_regression::Measurement;
 use stepscope_regression::bare::Bare;
-use stepscope_regression::sweep::{Combination, Setting, Worth, combinations, command, front, pick};
+use stepscope_regression::sweep::{Combination, Setting, Tradeoff, combinations, command, front, pick};
 
 use super::measure::{self, MeasurementBuilder, Progress};
 use crate::args::Sweep;
@@ -22,11 +22,10 @@ use crate::terminal;
 /// Throughputs this close to the best are the same.
 const NOISE_SHARE: f64 = 0.02;
 
-/// What was measured of one combination.
 struct Trial {
     combination: Combination,
     measurement: Measurement,
-    worth: Worth,
+    worth: Tradeoff,
 }
 
 /// One combination, as it is shown.
@@ -147,7 +146,7 @@ fn center(measurement: &Measurement, name: &str) -> Option<f64> {
     measurement.sample(&metric).center(metric.statistic)
 }
 
-fn worth(measurement: &Measurement, items: Option<&str>, told: bool) -> Result<Worth, Failure> {
+fn worth(measurement: &Measurement, items: Option<&str>, told: bool) -> Result<Tradeoff, Failure> {
     let metric = measure::usual_metric(measurement);
     let ns = center(measurement, metric)
         .filter(|ns| *ns > 0.0)
@@ -155,7 +154,7 @@ fn worth(measurement: &Measurement, items: Option<&str>, told: bool) -> Result<W
     let items = items.and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
     let told = center(measurement, "samples_per_s").filter(|_| told);
     let memory = center(measurement, "peak_gpu_memory").or_else(|| center(measurement, "peak_memory"));
-    Ok(Worth { throughput: told.unwrap_or(items / (ns / 1e9)), memory })
+    Ok(Tradeoff { throughput: told.unwrap_or(items / (ns / 1e9)), memory })
 }
 
 fn print(
@@ -165,7 +164,7 @@ fn print(
     items: Option<usize>,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    let worths: Vec<Worth> = rows.iter().map(|row| row.worth).collect();
+    let worths: Vec<Tradeoff> = rows.iter().map(|row| row.worth).collect();
     let (on_front, best) = (front(&worths), pick(&worths, NOISE_SHARE));
     let per = if rows.iter().all(|row| row.measurement.has("samples_per_s")) {
         "samples/s"

@@ -33,7 +33,6 @@ fn rows<'a>(value: &'a Value, key: &str) -> &'a Vec<Value> {
     value[key].as_array().unwrap_or_else(|| panic!("no rows under {key}"))
 }
 
-/// A trace as a command opens it.
 fn opened(path: &str) -> Arc<Run> {
     let look = Look::UntilClear;
     let mut read = |file: &TraceFile| open(&file.path, &OpenOptions::default());

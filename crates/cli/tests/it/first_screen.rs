@@ -7,10 +7,8 @@ use crate::{fixture, gpt, is_typed, root, stdout, stepscope};
 
 /// Lines of a screen of 100 columns.
 const MOST_LINES: usize = 40;
-/// Labels in the order in which they come.
 const LABELS: [&str; 6] = ["WHY", "FIX", "TIME", "TOP", "NOTE", "MORE"];
 
-/// Every file below a folder, in order.
 fn files(folder: &Path, into: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
         std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -23,7 +21,6 @@ fn files(folder: &Path, into: &mut Vec<PathBuf>) {
     }
 }
 
-/// The labels of a screen, in its order.
 fn labels(shown: &str) -> Vec<&str> {
     let first = |line: &'_ str| LABELS.iter().copied().find(|label| line.split(' ').next() == Some(label));
     shown.lines().filter_map(first).collect()

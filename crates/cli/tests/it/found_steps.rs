@@ -10,7 +10,6 @@ fn slow_loader() -> String {
     fixture("conv_slow_loader/conv_slow_loader.pt.trace.json.gz")
 }
 
-/// A recorded trace with something changed.
 fn changed(path: &str, folder: &Path, change: impl Fn(&mut Value)) -> String {
     let mut document: Value = serde_json::from_str(&stdout(&["export", "--to", "chrome", path])).unwrap();
     change(&mut document);

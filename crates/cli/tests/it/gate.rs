@@ -5,7 +5,6 @@ use std::process::{Command, Output};
 
 use crate::{gpt, stepscope, temp_folder};
 
-/// A folder of its own, empty.
 fn scratch(name: &str) -> PathBuf {
     let folder = temp_folder(&format!("gate-{name}"));
     std::fs::remove_dir_all(&folder).unwrap();

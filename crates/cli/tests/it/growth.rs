@@ -14,7 +14,6 @@ use stepscope_testkit::hostile::SHAPES;
 
 use crate::{questions, temp_folder};
 
-/// Events of the smaller file.
 const SMALL: usize = 1_000;
 /// How many times as large the larger one is.
 const TIMES: usize = 4;
@@ -28,10 +27,8 @@ const ROOM: usize = 1 << 20;
 /// A question that failed to grow as it should is asked again: another program may have been in its way.
 const TRIES: usize = 3;
 
-/// What an answer took.
 #[derive(Copy, Clone, Debug)]
 struct Cost {
-    /// Of the processor, in all threads.
     seconds: f64,
     /// At the most at once.
     bytes: u64,
@@ -96,7 +93,6 @@ fn grows_like_the_file(question: &str, files: &[PathBuf; 2], bare: u64) -> Resul
     Err(why)
 }
 
-/// What one answer of the real program takes.
 fn cost(question: &str, file: &Path) -> Result<Cost, String> {
     let limited = format!("ulimit -v {ROOM}; exec \"$0\" \"$@\"");
     let child = Command::new("sh")

@@ -367,7 +367,6 @@ fn a_file_that_is_gone_is_noticed_in_a_document() {
     assert_eq!(lost("crates/ask/README.md"), ["api.rs", "gone.rs", "data/gone.ts", "serve/gone"]);
 }
 
-/// Files and the folders that they are in.
 fn with_folders<'a>(files: &[&'a str]) -> BTreeSet<&'a str> {
     let folders = files.iter().flat_map(|&file| file.match_indices('/').map(move |(at, _)| &file[..at]));
     folders.chain(files.iter().copied()).collect()
@@ -414,7 +413,6 @@ fn is_there(path: &str, document: &str, there: &BTreeSet<&str>) -> bool {
     there.iter().any(|known| known.starts_with(home) && ends(known))
 }
 
-/// Every source file below a folder.
 fn rust_files(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {

@@ -75,12 +75,10 @@ fn skip(reason: &str) {
     println!("skipped: {reason}");
 }
 
-/// Asks again and again until something is so.
 fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     wait_for(what, || is_so().then_some(()));
 }
 
-/// The same for something that is there then.
 fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
@@ -92,7 +90,6 @@ fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A process that is ended with the test.
 struct Program(Child);
 
 impl Drop for Program {

@@ -48,7 +48,6 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// A monitor that runs until somebody ends it.
 fn begin(args: &[&str]) -> Program {
     Program::start(&mut stepscope(args))
 }
@@ -57,7 +56,6 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// All counters of the last hours.
 fn kept(folder: &Path) -> Vec<CounterHistory> {
     let found = counters(folder, Period::last(120, now_ns())).unwrap();
     assert_eq!(found.notes, Vec::<String>::new());
@@ -80,7 +78,6 @@ fn values(folder: &Path, name: &str) -> Vec<f64> {
     recent(folder, name).map_or_else(Vec::new, |one| one.values)
 }
 
-/// The numbers among lines, each on its own.
 fn numbers(lines: &str) -> Vec<f64> {
     lines.lines().filter_map(|line| line.parse().ok()).collect()
 }

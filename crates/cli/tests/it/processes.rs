@@ -343,7 +343,6 @@ fn top_prints_one_table_without_a_terminal() {
     assert!(first["own"].as_f64().unwrap() > 0.8, "{first}");
 }
 
-/// The threads of a dump, by name.
 fn dumped_threads(pid: &str, options: &[&str]) -> BTreeMap<String, Value> {
     let mut words = vec!["dump", pid, "--json"];
     words.extend_from_slice(options);

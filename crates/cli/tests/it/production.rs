@@ -51,7 +51,6 @@ fn serve(monitor: &Arc<RequestRecorder>, requests: u64) {
     monitor.flush();
 }
 
-/// The checksum of zip files.
 fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |sum, byte| {
         (0..8).fold(

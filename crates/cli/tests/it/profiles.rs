@@ -8,7 +8,6 @@ fn fixture(name: &str) -> String {
     root().join("fixtures/profiles").join(name).display().to_string()
 }
 
-/// Every profile there is.
 const ALL: [&str; 12] = [
     "austin.pprof",
     "austin.txt",
@@ -139,7 +138,6 @@ fn written(args: &[&str], name: &str) -> Vec<u8> {
     bytes
 }
 
-/// The profile in the bytes.
 fn read(bytes: &[u8]) -> stepscope_model::Profile {
     match stepscope_formats::read(bytes, "export", &Default::default()) {
         Ok(stepscope_model::Document::Profile(profile)) => profile,

@@ -13,7 +13,6 @@ use crate::{Program, gpt, run, skip, stepscope, temp_folder, wait_for, wait_unti
 /// A running `stepscope view`, ended with the test.
 pub(crate) struct View {
     program: Program,
-    /// Host and port.
     pub(crate) host: String,
     /// `/token/`.
     pub(crate) path: String,
@@ -24,7 +23,6 @@ impl View {
         View::of(&[&["view", "--no-open"], paths].concat())
     }
 
-    /// Of any command that serves the page.
     fn of(args: &[&str]) -> View {
         let child = stepscope(args).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut program = Program(child.unwrap());

@@ -31,12 +31,10 @@ fn stack() -> Arc<Run> {
     run("2.11-h200/gpt_stack/gpt_stack.pt.trace.json.gz")
 }
 
-/// A small one.
 fn cuda_graph() -> Arc<Run> {
     run("2.11-h200-features/cuda_graph/cuda_graph.pt.trace.json.gz")
 }
 
-/// The rows of a table, read back.
 fn rows(columns: &Columns) -> Vec<Value> {
     serde_json::from_slice(&columns.json().unwrap()).unwrap()
 }

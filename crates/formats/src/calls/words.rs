@@ -8,7 +8,6 @@ use super::{
 /// Where a stream of words has come to, to go back there.
 #[derive(Copy, Clone, Debug)]
 pub struct Mark {
-    /// How many words there are.
     words: usize,
     last: u64,
 }
@@ -27,7 +26,6 @@ impl CallWords {
         CallWords { words: Vec::with_capacity(capacity), base: now, last: now }
     }
 
-    /// A function is called.
     #[inline]
     pub fn enter(&mut self, function: u32, now: u64) {
         let delta = now.saturating_sub(self.last);
@@ -63,7 +61,6 @@ impl CallWords {
         (delta & MAX_TICKS) as u32
     }
 
-    /// How many words there are.
     #[inline]
     pub fn len(&self) -> usize {
         self.words.len()

@@ -110,7 +110,6 @@ impl<W: Write> CallStream<W> {
         self.out.flush()
     }
 
-    /// What it writes to.
     pub fn into_inner(self) -> W {
         self.out
     }

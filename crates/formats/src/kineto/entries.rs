@@ -14,7 +14,6 @@ pub(super) struct Entries {
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EntryOutcome {
-    /// Its key is new.
     Kept,
     /// It took the place of an earlier value of its key.
     Replaced,

@@ -71,7 +71,6 @@ pub(crate) fn members(head: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// Reads a trace from its text.
 fn read(mut text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
     let mut document = document::DocumentReader::new(options);
     loop {

@@ -87,7 +87,6 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A number, with its text.
     pub(super) fn number(&mut self) -> ScanResult<(Number, &'a [u8])> {
         let start = self.pos;
         let negative = self.peek()? == b'-';
@@ -184,7 +183,6 @@ impl<'a> Cursor<'a> {
         if self.pos == start { Err(ScanError::Bad) } else { Ok(&self.buf[start..self.pos]) }
     }
 
-    /// Any value, as its text.
     pub(super) fn value_text(&mut self) -> ScanResult<&'a [u8]> {
         let token = self.next_token()?;
         let start = self.pos;

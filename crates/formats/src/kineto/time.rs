@@ -8,7 +8,6 @@ use crate::decimal::{self, Whole};
 /// A time read from text.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Time {
-    /// Exact.
     Exact(Ns),
     /// Finer than a nanosecond: rounded to the nearest.
     Rounded(Ns),

@@ -180,7 +180,6 @@ impl<T: Collector> Machine<'_, T> {
         Some(end)
     }
 
-    /// What the file refers back to.
     #[inline(always)]
     fn held(&self, number: u32) -> Option<u32> {
         let number = number as usize;

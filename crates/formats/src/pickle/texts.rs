@@ -1,7 +1,6 @@
 //! The texts of a pickle. Writers repeat short ones: PyTorch makes three new texts per entry of a history, nearly always the
 //! same ones.
 
-/// Texts by number.
 #[derive(Debug)]
 pub(super) struct Texts {
     bytes: Vec<u8>,

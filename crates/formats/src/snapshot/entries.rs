@@ -72,7 +72,6 @@ pub(super) fn time(us: i64) -> Ns {
 /// What has been seen of the dictionary under construction: by key, the last number, text or list.
 #[derive(Debug, Default)]
 struct OpenDict {
-    /// By key, what it has.
     kinds: [u8; KEY_COUNT],
     ints: [i64; KEY_COUNT],
     places: [u32; KEY_COUNT],
@@ -111,7 +110,6 @@ pub(super) struct EntryCollector {
     names: Vec<Option<StrId>>,
     /// Lists of frames that differ, by the frames' numbers.
     lists: NumberLists,
-    /// By list, its stack.
     made: Vec<StackId>,
     /// By list of the file that was not taken: its stack.
     of_list: Vec<Option<StackId>>,

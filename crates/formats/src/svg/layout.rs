@@ -83,7 +83,6 @@ impl Layout {
     }
 }
 
-/// What neighbors are ordered by.
 fn name(profile: &Profile, what: BarKind) -> (String, BarKind) {
     let text = match what {
         BarKind::Frame(frame) => profile.stacks.name(frame).to_owned(),

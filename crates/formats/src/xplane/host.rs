@@ -23,7 +23,7 @@ const MAX_THREAD: i64 = 1 << 30;
 
 /// What an event lies in, as far as that decides what it is itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Enclosing {
+enum EventContext {
     /// Something of the user's.
     Program,
     /// Something of the framework's.
@@ -35,7 +35,7 @@ enum Enclosing {
 /// An event that has begun and not ended.
 struct OpenEvent {
     end: Ns,
-    inside: Enclosing,
+    inside: EventContext,
     /// The number of the innermost operator around.
     operator: Option<i64>,
     is_step: bool,
@@ -213,9 +213,9 @@ impl Thread {
             _ => around.and_then(|open| open.operator),
         };
         let inside = match kind {
-            _ if named == NameKind::Module => Enclosing::Module,
-            Kind::HostAnnotation | Kind::PythonFunction => Enclosing::Program,
-            _ => Enclosing::Framework,
+            _ if named == NameKind::Module => EventContext::Module,
+            Kind::HostAnnotation | Kind::PythonFunction => EventContext::Program,
+            _ => EventContext::Framework,
         };
         let is_step = is_step || around.is_some_and(|open| open.is_step);
         self.open.push(OpenEvent { end: event.end(), inside, operator, is_step });
@@ -231,10 +231,10 @@ impl Thread {
             NameKind::Overhead => Kind::Overhead,
             _ if facts.runs_instruction => Kind::HostOp,
             NameKind::Operator => Kind::HostOp,
-            NameKind::Range if around == Some(Enclosing::Module) => Kind::HostOp,
+            NameKind::Range if around == Some(EventContext::Module) => Kind::HostOp,
             NameKind::Range | NameKind::Batch => match around {
                 _ if facts.tensorflow || !self.runs_python => Kind::FrameworkCall,
-                None | Some(Enclosing::Program) => Kind::HostAnnotation,
+                None | Some(EventContext::Program) => Kind::HostAnnotation,
                 Some(_) => Kind::FrameworkCall,
             },
             _ => Kind::FrameworkCall,

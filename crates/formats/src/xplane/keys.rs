@@ -12,11 +12,9 @@ pub(super) enum Role {
     Root,
     /// The kind of an arrow that begins here.
     ProducerKind,
-    /// Which arrow begins here.
     Producer,
     /// The kind of an arrow that ends here.
     ConsumerKind,
-    /// Which arrow ends here.
     Consumer,
     /// The instruction of a compiled program.
     Instruction,
@@ -26,7 +24,6 @@ pub(super) enum Role {
     CopyDetails,
     /// What a memset wrote, as one text.
     FillDetails,
-    /// Which allocator.
     Allocator,
     /// Bytes an allocation took.
     AllocationBytes,

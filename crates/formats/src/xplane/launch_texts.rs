@@ -51,7 +51,6 @@ pub(super) fn launch(text: &str) -> Launch {
     launch
 }
 
-/// What a copy moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Copy<'a> {
     pub(super) from: Option<&'a str>,

@@ -22,7 +22,6 @@ pub(super) struct Line {
     pub(super) out_of_range: u64,
 }
 
-/// One event of a line.
 #[derive(Clone, Debug)]
 pub(super) struct Event {
     /// Since the profiler started.

@@ -27,7 +27,6 @@ pub(super) enum NameKind {
     Range,
 }
 
-/// What a name says.
 pub(super) fn named(name: &str) -> NameKind {
     match name {
         "MemoryAllocation" => return NameKind::Memory { allocates: true },

@@ -37,7 +37,6 @@ pub(super) const UNDESCRIBED: &NoteKind = &NoteKind::new(
 pub(super) const PROFILER_ERROR: &NoteKind =
     &NoteKind::new("profiler-error", Severity::Lost, 5, "errors were reported by the profiler itself");
 
-/// What the profiler warns of.
 pub(super) const PROFILER_WARNING: &NoteKind =
     &NoteKind::new("profiler-warning", Severity::Info, 5, "warnings were reported by the profiler itself");
 

@@ -78,7 +78,6 @@ impl Plane {
         Ok(())
     }
 
-    /// Numbers and names of stats.
     pub(super) fn stat_names(&self) -> impl Iterator<Item = (u64, &[u8])> {
         self.stat_names.iter().map(|range| {
             let (number, description) = entry(&self.bytes[range.clone()]);

@@ -11,7 +11,6 @@ use super::plane::Plane;
 use super::stat::text;
 use stepscope_ground::protobuf::{Field, Fields};
 
-/// What a stat is called.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatName {
     /// Its name, which is also the text that stats may refer to.
@@ -21,7 +20,6 @@ pub(super) struct StatName {
     pub(super) role: Role,
 }
 
-/// What events of one description are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventDescription<'p> {
     /// Its name as it is shown.
@@ -29,11 +27,9 @@ pub(super) struct EventDescription<'p> {
     pub(super) named: NameKind,
     /// The description, whose stats are those of every event.
     pub(super) message: &'p [u8],
-    /// Whether it has any.
     pub(super) has_stats: bool,
 }
 
-/// The names of a plane.
 pub(super) struct PlaneNames<'p> {
     stats: HashMap<u64, StatName, RandomState>,
     events: HashMap<u64, EventDescription<'p>, RandomState>,
@@ -72,7 +68,6 @@ impl<'p> PlaneNames<'p> {
         known
     }
 
-    /// The name of a stat.
     pub(super) fn stat(&self, number: u64) -> Option<StatName> {
         self.stats.get(&number).copied()
     }

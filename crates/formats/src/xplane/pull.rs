@@ -48,7 +48,6 @@ impl Pull {
         self.text.offset()
     }
 
-    /// Whether nothing is left.
     pub(super) fn is_done(&mut self) -> bool {
         self.fill(1);
         self.text.window().is_empty()

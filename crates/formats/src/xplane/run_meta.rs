@@ -8,7 +8,6 @@ use super::stat::{StatValue, stat};
 use super::trace_builder::XplaneBuilder;
 use stepscope_ground::protobuf::{Field, Fields};
 
-/// A stat of a plane, with its name.
 pub(super) fn plane_stats<'p>(
     plane: &'p Plane,
     known: &'p PlaneNames<'_>,

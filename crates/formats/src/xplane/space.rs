@@ -23,7 +23,6 @@ const FORMAT_NAME: &str = "XPlane profile";
 /// No text that the profiler writes about itself is longer.
 const MAX_TEXT: u64 = 64 << 10;
 
-/// Reads a trace from its text.
 pub(super) fn read(text: Text, name: &str, options: &OpenOptions) -> Result<Trace, ReadError> {
     read_into(XplaneBuilder::new(options), text, name, options).map(|(trace, _)| trace)
 }

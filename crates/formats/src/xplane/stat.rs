@@ -4,7 +4,6 @@ use std::str;
 
 use stepscope_ground::protobuf::{Field, Fields};
 
-/// What a stat says.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum StatValue<'a> {
     /// A whole number. Producers write the same stat signed and unsigned, so that all 64 bits count as they are.
@@ -13,7 +12,6 @@ pub(super) enum StatValue<'a> {
     Float(f64),
     Text(&'a [u8]),
     Bytes(&'a [u8]),
-    /// The name of the stat with this number is the text.
     Named(u64),
 }
 

@@ -47,7 +47,6 @@ pub(crate) struct RawProgram {
     pub(crate) message: Vec<u8>,
 }
 
-/// What is being made.
 pub(super) struct XplaneBuilder<'o> {
     pub(super) builder: TraceBuilder,
     pub(super) keys: Keys,
@@ -138,7 +137,6 @@ impl<'o> XplaneBuilder<'o> {
         line
     }
 
-    /// The category of what is of this kind.
     pub(super) fn category(&self, kind: Kind) -> CatId {
         self.categories.iter().find(|(of, _)| *of == kind).map_or_else(CatId::default, |(_, cat)| *cat)
     }

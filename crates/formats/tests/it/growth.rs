@@ -39,7 +39,6 @@ impl Read for Made {
 
 struct Case {
     name: &'static str,
-    /// Pieces of the smaller file.
     n: usize,
     head: &'static str,
     piece: fn(usize) -> String,
@@ -372,7 +371,6 @@ fn field(tag: char, message: &str) -> String {
     format!("{tag}{}{message}", char::from(message.len() as u8))
 }
 
-/// A number in four bytes that are text.
 fn four(number: usize) -> String {
     (0..4).map(|at| char::from((number >> (7 * at) & 0x7f) as u8)).collect()
 }
@@ -383,7 +381,6 @@ fn snapshot_entry(at: usize) -> String {
     format!("}}(X\x06\0\0\0actionX\x05\0\0\0allocX\x04\0\0\0addrJ{address}X\x04\0\0\0sizeM\0\x02u")
 }
 
-/// What reading one file took.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     cpu_ms: u64,

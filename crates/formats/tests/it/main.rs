@@ -42,7 +42,6 @@ fn read(text: impl AsRef<[u8]>) -> Trace {
     try_read(text.as_ref()).unwrap()
 }
 
-/// A document around some events.
 fn with_events(events: &str) -> String {
     format!("{{\"schemaVersion\": 1, \"traceEvents\": [{events}], \"traceName\": \"t\"}}")
 }

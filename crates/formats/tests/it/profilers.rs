@@ -28,7 +28,6 @@ fn trace(name: &str) -> Trace {
     }
 }
 
-/// A function as pstats names it.
 fn place(profile: &Profile, id: FrameId) -> String {
     let frame = profile.stacks.get(id);
     let (name, file) = (profile.stacks.text(frame.name), profile.stacks.text(frame.file));

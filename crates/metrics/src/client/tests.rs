@@ -92,8 +92,7 @@ fn to(port: u16) -> Destination {
     destination(&format!("http://127.0.0.1:{port}/v1/metrics"), &[("x-token", "a b")], None, &[]).unwrap()
 }
 
-/// A place where nobody listens.
-fn nobody() -> Destination {
+fn unreachable_server() -> Destination {
     let free = TcpListener::bind((own_address(), 0)).unwrap().local_addr().unwrap();
     destination(&format!("http://{free}/"), &[], None, &[]).unwrap()
 }
@@ -162,7 +161,7 @@ fn a_collector_that_is_busy_is_tried_again_and_one_that_refuses_is_not() {
 
 #[test]
 fn nobody_there_and_nonsense_are_said() {
-    let sent = nobody().send(b"x", quick(), &|| false);
+    let sent = unreachable_server().send(b"x", quick(), &|| false);
     assert!(matches!(sent, SendOutcome::NotNow(problem) if problem.what.contains("cannot be reached")));
     let (port, _got) = collector(&["what?\r\n\r\n"; 4]);
     let sent = to(port).send(b"x", quick(), &|| false);
@@ -174,7 +173,7 @@ fn nobody_there_and_nonsense_are_said() {
         asked.set(asked.get() + 1);
         true
     };
-    assert!(matches!(nobody().send(b"x", slow, &stop), SendOutcome::NotNow(_)));
+    assert!(matches!(unreachable_server().send(b"x", slow, &stop), SendOutcome::NotNow(_)));
     assert_eq!(asked.get(), 1);
 }
 

@@ -6,7 +6,6 @@ use stepscope_service::thresholds::{
     BURN_WINDOWS_MINUTES, FAST_BURN_MINUTES, FAST_BURN_TIMES, SLOW_BURN_MINUTES, SLOW_BURN_TIMES,
 };
 
-/// What a series is grouped by.
 const GROUP_BY: &str = "job, route, target";
 
 struct Alert {

@@ -7,7 +7,6 @@ const FULL_WIDTH: u32 = 24;
 const HALF_WIDTH: u32 = 12;
 const CHART_HEIGHT: u32 = 8;
 
-/// What every query is limited to.
 const SELECTOR: &str = "job=~\"$job\", route=~\"$route\"";
 
 struct Chart {

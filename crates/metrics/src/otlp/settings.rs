@@ -7,19 +7,15 @@ use stepscope_ground::Problem;
 
 use crate::client::{Destination, Retry};
 
-/// Where collectors listen.
 const DEFAULT_ENDPOINT: &str = "http://127.0.0.1:4318";
-/// How long one attempt may take.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How to send.
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub metrics: Destination,
     pub traces: Destination,
     /// Who sends: `service.name` and more.
     pub resource: Vec<(String, String)>,
-    /// How often to try.
     pub retry: Retry,
 }
 

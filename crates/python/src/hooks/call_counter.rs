@@ -6,7 +6,7 @@ use stepscope_formats::write_pstats;
 use stepscope_model::Profile;
 use stepscope_record::calls::{CallTotals, FunctionId, ThreadCalls};
 
-use super::call_listener::{CallListener, Listening};
+use super::call_listener::{ActiveListener, CallListener};
 use super::functions::Functions;
 use super::periodic_file::PeriodicFile;
 use super::threads::Threads;
@@ -100,8 +100,8 @@ impl CallCounter {
 impl CallListener for CallCounter {
     const REFUSED: &'static str = "calls are not counted";
 
-    fn listening() -> &'static Listening<CallCounter> {
-        static LISTENING: Listening<CallCounter> = Listening::nobody();
+    fn listening() -> &'static ActiveListener<CallCounter> {
+        static LISTENING: ActiveListener<CallCounter> = ActiveListener::idle();
         &LISTENING
     }
 

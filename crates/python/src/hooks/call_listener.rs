@@ -11,12 +11,11 @@ pub(super) trait CallListener: Sized + 'static {
     const REFUSED: &'static str;
 
     /// Where it is found before CPython 3.12.
-    fn listening() -> &'static Listening<Self>;
+    fn listening() -> &'static ActiveListener<Self>;
 
     /// What `sys.monitoring` gives for a first argument that is not there. Borrowed from it, and never freed.
     fn missing(&self) -> *mut ffi::PyObject;
 
-    /// Whether it has ended by itself.
     fn is_over(&self) -> bool {
         false
     }
@@ -44,7 +43,7 @@ pub(super) trait CallListener: Sized + 'static {
 }
 
 /// Who listens now. There is one of each kind.
-pub(super) struct Listening<L> {
+pub(super) struct ActiveListener<L> {
     /// It, or null.
     pub(super) listener: AtomicPtr<L>,
     pub(super) c_calls: AtomicBool,
@@ -52,9 +51,9 @@ pub(super) struct Listening<L> {
     pub(super) recorder: AtomicPtr<ffi::PyObject>,
 }
 
-impl<L> Listening<L> {
-    pub(super) const fn nobody() -> Listening<L> {
-        Listening {
+impl<L> ActiveListener<L> {
+    pub(super) const fn idle() -> ActiveListener<L> {
+        ActiveListener {
             listener: AtomicPtr::new(null_mut()),
             c_calls: AtomicBool::new(true),
             recorder: AtomicPtr::new(null_mut()),

@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use stepscope_formats::{CallStream, CallWords, Mark, ThreadCalls};
 use stepscope_record::clock;
 
-use super::call_listener::{CallListener, Listening};
+use super::call_listener::{ActiveListener, CallListener};
 use super::choice::Choice;
 use super::functions::Functions;
 use super::monitoring;
@@ -51,7 +51,6 @@ pub(super) struct WriterThread {
     announced: bool,
     stack: Vec<OpenCall>,
     words: CallWords,
-    /// How often words were written.
     written: u32,
     full_at: usize,
     /// Calls that are written and open.
@@ -360,8 +359,8 @@ impl CallWriter {
 impl CallListener for CallWriter {
     const REFUSED: &'static str = "calls are not recorded";
 
-    fn listening() -> &'static Listening<CallWriter> {
-        static LISTENING: Listening<CallWriter> = Listening::nobody();
+    fn listening() -> &'static ActiveListener<CallWriter> {
+        static LISTENING: ActiveListener<CallWriter> = ActiveListener::idle();
         &LISTENING
     }
 

@@ -23,7 +23,6 @@ enum At {
     Words,
 }
 
-/// Where things lie, in bytes.
 #[derive(Copy, Clone, Debug)]
 struct Layout {
     /// From a thread to its frame; in between there may be another structure, and where in that it is.

@@ -22,7 +22,6 @@ use periodic_file::PeriodicFile;
 use slow_guard::SlowGuard;
 use stepscope_record::clock::{now_ns, steady_ns};
 
-/// An empty folder of a test's own.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("stepscope-hooks-{name}-{}", std::process::id()));
     let _ = fs::remove_dir_all(&folder);

@@ -28,7 +28,6 @@ impl CallSums {
 #[derive(Clone, Default)]
 pub struct CallTotals {
     functions: BTreeMap<FunctionId, CallSums>,
-    /// By (called, caller).
     edges: BTreeMap<(FunctionId, FunctionId), CallSums>,
 }
 
@@ -57,7 +56,6 @@ impl CallTotals {
         self.functions.values().map(|sums| sums.calls).sum()
     }
 
-    /// The functions that were called.
     pub fn functions(&self) -> impl Iterator<Item = (FunctionId, u64)> {
         self.functions.iter().map(|(&id, sums)| (id, sums.calls))
     }

@@ -15,7 +15,6 @@ pub struct CurvePoint {
     pub rss_bytes: Option<u64>,
 }
 
-/// The points.
 #[derive(Debug)]
 pub struct Curve {
     points: Vec<CurvePoint>,
@@ -60,7 +59,6 @@ impl Curve {
         self.next_ns = at_ns + self.every_ns;
     }
 
-    /// All of them.
     pub fn points(&self) -> &[CurvePoint] {
         &self.points
     }

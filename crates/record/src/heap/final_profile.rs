@@ -31,9 +31,7 @@ pub enum NoName {
 pub struct LineMemory {
     /// The function, with the line it starts at.
     pub function: NamedLine,
-    /// The line.
     pub line: u32,
-    /// How often it ran.
     pub hits: u64,
     /// The most that was in memory after it.
     pub rss_bytes: u64,

@@ -14,7 +14,6 @@ const WORTH_BYTES: u64 = 4_096;
 /// What is known about one line.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct LineGrowth {
-    /// How often it ran.
     pub hits: u64,
     /// The most that was in memory after it.
     pub most_bytes: u64,
@@ -120,7 +119,6 @@ impl LineMemories {
         known.increment_bytes += after as i64 - before as i64;
     }
 
-    /// How many events there were.
     pub fn events(&self) -> u64 {
         self.events
     }

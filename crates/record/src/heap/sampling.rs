@@ -11,7 +11,6 @@ pub struct Sampling {
 }
 
 impl Sampling {
-    /// Every allocation.
     pub const EXACT: Sampling = Sampling { mean: 0.0 };
 
     /// One sample in so many bytes; 0 means every allocation.
@@ -19,7 +18,6 @@ impl Sampling {
         Sampling { mean: mean_bytes as f64 }
     }
 
-    /// Whether every allocation counts.
     pub fn is_exact(self) -> bool {
         self.mean == 0.0
     }
@@ -34,7 +32,6 @@ impl Sampling {
         ((size as f64 / chance).round() as u64, 1.0 / chance)
     }
 
-    /// Where a thread begins.
     pub fn state(self, seed: u64) -> SamplingState {
         let mut state = SamplingState { left: 0.0, mean: self.mean, seed: seed | 1 };
         state.left = state.gap();

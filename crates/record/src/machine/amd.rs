@@ -2,7 +2,7 @@
 
 use super::sensors::{listed, name_of};
 use super::series::CounterInfo;
-use super::source::{Reread, Roots, Source};
+use super::source::{ProcFile, Roots, Source};
 
 const AMD_VENDOR: &str = "0x1002";
 
@@ -22,7 +22,7 @@ const HWMON_FILES: &[(&str, &str, &str, &str, f64)] = &[
 ];
 
 struct Card {
-    counters: Vec<(CounterInfo, Reread, f64)>,
+    counters: Vec<(CounterInfo, ProcFile, f64)>,
 }
 
 /// All cards; they are numbered after the devices that were found before.
@@ -39,7 +39,7 @@ pub(super) fn devices(roots: &Roots, first: usize) -> Vec<Box<dyn Source>> {
             continue;
         }
         let number = first + found.len();
-        let mut counters: Vec<(CounterInfo, Reread, f64)> = Vec::new();
+        let mut counters: Vec<(CounterInfo, ProcFile, f64)> = Vec::new();
         let chips = listed(&device.join("hwmon"));
         let folders =
             [(&device, COUNTER_FILES)].into_iter().chain(chips.iter().map(|chip| (chip, HWMON_FILES)));
@@ -47,7 +47,7 @@ pub(super) fn devices(roots: &Roots, first: usize) -> Vec<Box<dyn Source>> {
             for &(file, name, label, unit, scale) in files {
                 let name = format!("gpu.{number}.{name}");
                 let known = counters.iter().any(|(info, ..)| info.name == name);
-                if let (false, Ok(file)) = (known, Reread::open(&folder.join(file))) {
+                if let (false, Ok(file)) = (known, ProcFile::open(&folder.join(file))) {
                     let label = format!("GPU {number} {label}");
                     counters.push((
                         CounterInfo { name, label, unit, source: "/sys/class/drm (amdgpu)" },

@@ -4,7 +4,7 @@
 use std::io;
 
 use super::series::CounterInfo;
-use super::source::{Missing, Rate, Reread, Roots, Source};
+use super::source::{MissingSensor, ProcFile, Rate, Roots, Source};
 
 const SECTOR_BYTES: f64 = 512.0;
 /// Over fewer a share would be all or nothing.
@@ -19,8 +19,8 @@ fn counter(name: &str, label: &str, unit: &'static str, source: &'static str) ->
 
 /// `/proc/stat`: how busy the processors are.
 pub(super) struct Processors {
-    stat: Reread,
-    load: Option<Reread>,
+    stat: ProcFile,
+    load: Option<ProcFile>,
     load_at_ns: i64,
     cores: usize,
     /// Busy, waiting for disks, all: in ticks, of all cores, then of each.
@@ -30,9 +30,9 @@ pub(super) struct Processors {
 
 impl Processors {
     pub(super) fn new(roots: &Roots, per_core: bool) -> io::Result<Processors> {
-        let mut stat = Reread::open(&roots.proc.join("stat"))?;
+        let mut stat = ProcFile::open(&roots.proc.join("stat"))?;
         let before = ticks(stat.read()?);
-        let load = Reread::open(&roots.proc.join("loadavg")).ok();
+        let load = ProcFile::open(&roots.proc.join("loadavg")).ok();
         Ok(Processors {
             stat,
             load,
@@ -106,11 +106,11 @@ impl Source for Processors {
 }
 
 /// `/proc/meminfo`.
-pub(super) struct Memory(Reread);
+pub(super) struct Memory(ProcFile);
 
 impl Memory {
     pub(super) fn new(roots: &Roots) -> io::Result<Memory> {
-        Ok(Memory(Reread::open(&roots.proc.join("meminfo"))?))
+        Ok(Memory(ProcFile::open(&roots.proc.join("meminfo"))?))
     }
 }
 
@@ -145,7 +145,7 @@ impl Source for Memory {
 
 /// `/proc/diskstats`: whole disks, not their partitions.
 pub(super) struct Disks {
-    stats: Reread,
+    stats: ProcFile,
     disks: Vec<String>,
     read: Rate,
     written: Rate,
@@ -153,11 +153,11 @@ pub(super) struct Disks {
 }
 
 impl Disks {
-    pub(super) fn new(roots: &Roots) -> Result<Disks, Missing> {
-        let stats = Reread::open(&roots.proc.join("diskstats"));
+    pub(super) fn new(roots: &Roots) -> Result<Disks, MissingSensor> {
+        let stats = ProcFile::open(&roots.proc.join("diskstats"));
         let listed = std::fs::read_dir(roots.sys.join("block"));
         let (Ok(stats), Ok(listed)) = (stats, listed) else {
-            return Err(Missing::new(
+            return Err(MissingSensor::new(
                 "disk",
                 "cannot read /proc/diskstats or /sys/block",
                 "run outside the sandbox",
@@ -168,7 +168,7 @@ impl Disks {
         let mut disks: Vec<String> = names.filter(|n| !unreal.iter().any(|u| n.starts_with(u))).collect();
         disks.sort();
         if disks.is_empty() {
-            return Err(Missing::new("disk", "/sys/block lists no disks", ""));
+            return Err(MissingSensor::new("disk", "/sys/block lists no disks", ""));
         }
         let busy = vec![Rate::default(); disks.len()];
         Ok(Disks { stats, disks, read: Rate::default(), written: Rate::default(), busy })
@@ -212,14 +212,14 @@ impl Source for Disks {
 
 /// `/proc/net/dev`, the loopback left out.
 pub(super) struct Network {
-    stats: Reread,
+    stats: ProcFile,
     received: Rate,
     sent: Rate,
 }
 
 impl Network {
     pub(super) fn new(roots: &Roots) -> io::Result<Network> {
-        let stats = Reread::open(&roots.proc.join("net/dev"))?;
+        let stats = ProcFile::open(&roots.proc.join("net/dev"))?;
         Ok(Network { stats, received: Rate::default(), sent: Rate::default() })
     }
 }

@@ -14,7 +14,7 @@ use nvml_wrapper::{Device, GpmSample, Nvml};
 use stepscope_ground::lock;
 
 use super::series::CounterInfo;
-use super::source::{Missing, Roots, Source};
+use super::source::{MissingSensor, Roots, Source};
 
 /// Reasons that make a device slower than it could be, other than having nothing to do.
 const THROTTLE_REASONS: ThrottleReasons = ThrottleReasons::SW_POWER_CAP
@@ -50,7 +50,6 @@ const WITH_EDGES_S: f64 = 2.0;
 const RARE_SLOW_FACTOR: f64 = 15.0;
 /// … and so many times where it changes slowly. GPM covers all the time between two samples: nothing is missed.
 const RARE_CHANGE_FACTOR: f64 = 10.0;
-/// What is read of this process.
 const OWN_MEMORY: &str = "process_memory_bytes";
 /// GPM counts bytes in these.
 const MEBIBYTE_BYTES: f64 = 1_048_576.0;
@@ -167,7 +166,7 @@ pub(crate) fn library(lib: Option<&Path>) -> Result<&'static Nvml, NvmlError> {
 }
 
 /// Why there is no library, in words.
-pub(crate) fn why(error: &NvmlError) -> Missing {
+pub(crate) fn why(error: &NvmlError) -> MissingSensor {
     let (reason, fix) = match error {
         NvmlError::LibloadingError(_) => (
             "NVIDIA's library libnvidia-ml.so.1 was not found".to_owned(),
@@ -177,7 +176,7 @@ pub(crate) fn why(error: &NvmlError) -> Missing {
         NvmlError::NoPermission => ("no permission to talk to the driver".to_owned(), "check /dev/nvidia*"),
         other => (other.to_string(), "run nvidia-smi to see what it says"),
     };
-    Missing::new("NVIDIA GPU", reason, fix)
+    MissingSensor::new("NVIDIA GPU", reason, fix)
 }
 
 struct Gpu {
@@ -197,14 +196,14 @@ struct Gpu {
 pub(super) fn devices(
     roots: &Roots,
     own: bool,
-    missing: &mut Vec<Missing>,
-) -> Result<Vec<Box<dyn Source>>, Missing> {
+    missing: &mut Vec<MissingSensor>,
+) -> Result<Vec<Box<dyn Source>>, MissingSensor> {
     let library = library(roots.nvml.as_deref()).map_err(|error| why(&error))?;
     let _alone = calls();
     let count = library.device_count().map_err(|error| why(&error))?;
     let mut found: Vec<Box<dyn Source>> = Vec::new();
     if count == 0 {
-        missing.push(Missing::new(
+        missing.push(MissingSensor::new(
             "NVIDIA GPU",
             "the driver reports no devices",
             "check CUDA_VISIBLE_DEVICES and --gpus",
@@ -213,7 +212,7 @@ pub(super) fn devices(
     for index in 0..count {
         match library.device_by_index(index) {
             Ok(device) => found.push(Box::new(Gpu::new(library, device, index, own, missing))),
-            Err(error) => missing.push(Missing::new(format!("GPU {index}"), error.to_string(), "")),
+            Err(error) => missing.push(MissingSensor::new(format!("GPU {index}"), error.to_string(), "")),
         }
     }
     Ok(found)
@@ -225,7 +224,7 @@ impl Gpu {
         device: Device<'static>,
         index: u32,
         own: bool,
-        missing: &mut Vec<Missing>,
+        missing: &mut Vec<MissingSensor>,
     ) -> Gpu {
         let sample = device.gpm_sample().ok();
         let more: &'static [Reading] = if sample.is_some() { &[] } else { WITHOUT_GPM };
@@ -236,7 +235,7 @@ impl Gpu {
                 // The process may not have touched the device yet.
                 Err(error) if !matches!(error, NvmlError::NotFound) => {
                     let what = format!("GPU {index} {}", reading.counters[0].1);
-                    missing.push(Missing::new(what, error.to_string(), ""));
+                    missing.push(MissingSensor::new(what, error.to_string(), ""));
                 }
                 _ => {
                     readings.push((place, reading, i64::MIN));
@@ -246,7 +245,7 @@ impl Gpu {
         }
         if sample.is_none() {
             let reason = "the device or its driver has no GPM (it came with Hopper)";
-            missing.push(Missing::new(format!("GPU {index} SM, tensor and memory activity"), reason, ""));
+            missing.push(MissingSensor::new(format!("GPU {index} SM, tensor and memory activity"), reason, ""));
         }
         Gpu {
             library,

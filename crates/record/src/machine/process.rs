@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant};
 
 use super::series::CounterInfo;
-use super::source::{Rate, Reread, Roots, Source};
+use super::source::{ProcFile, Rate, Roots, Source};
 
 /// The shared part of memory is worked out by walking all pages: not more often than this …
 const PSS_EVERY: Duration = Duration::from_secs(1);
@@ -12,9 +12,9 @@ const PSS_EVERY: Duration = Duration::from_secs(1);
 const PSS_MOST: Duration = Duration::from_millis(5);
 
 pub(super) struct Process {
-    stat: Reread,
-    io: Option<Reread>,
-    pss: Option<Reread>,
+    stat: ProcFile,
+    io: Option<ProcFile>,
+    pss: Option<ProcFile>,
     pss_at: Option<Instant>,
     page: f64,
     ticks_per_second: f64,
@@ -27,9 +27,9 @@ impl Process {
     pub(super) fn new(roots: &Roots) -> io::Result<Process> {
         let own = roots.proc.join("self");
         Ok(Process {
-            stat: Reread::open(&own.join("stat"))?,
-            io: Reread::open(&own.join("io")).ok(),
-            pss: Reread::open(&own.join("smaps_rollup")).ok(),
+            stat: ProcFile::open(&own.join("stat"))?,
+            io: ProcFile::open(&own.join("io")).ok(),
+            pss: ProcFile::open(&own.join("smaps_rollup")).ok(),
             pss_at: None,
             page: rustix::param::page_size() as f64,
             ticks_per_second: rustix::param::clock_ticks_per_second() as f64,

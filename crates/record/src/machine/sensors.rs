@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::series::CounterInfo;
-use super::source::{Missing, Reread, Roots, Source};
+use super::source::{MissingSensor, ProcFile, Roots, Source};
 
 /// Drivers whose sensors sit in processors.
 const CPU_SENSORS: &[&str] = &["coretemp", "k10temp", "zenpower", "cpu_thermal"];
@@ -14,10 +14,9 @@ const MAX_CLOCKS: usize = 4;
 /// One value from several files, put together by `fold`, times `scale`.
 struct FoldedCounter {
     info: CounterInfo,
-    files: Vec<Reread>,
+    files: Vec<ProcFile>,
     scale: f64,
     fold: fn(&[f64]) -> f64,
-    /// Every how many samples.
     every: u32,
     turn: u32,
 }
@@ -33,7 +32,7 @@ impl Source for FoldedCounter {
         if turn != 0 {
             return;
         }
-        let values: Vec<f64> = self.files.iter_mut().filter_map(Reread::number).collect();
+        let values: Vec<f64> = self.files.iter_mut().filter_map(ProcFile::number).collect();
         if !values.is_empty() {
             out(0, (self.fold)(&values) * self.scale);
         }
@@ -61,7 +60,7 @@ pub(super) fn name_of(path: &Path) -> &str {
 }
 
 /// The hottest sensor of the processors.
-pub(super) fn cpu_temperature(roots: &Roots) -> Result<Box<dyn Source>, Missing> {
+pub(super) fn cpu_temperature(roots: &Roots) -> Result<Box<dyn Source>, MissingSensor> {
     let mut files = Vec::new();
     for chip in listed(&roots.sys.join("class/hwmon")) {
         let driver = fs::read_to_string(chip.join("name")).unwrap_or_default();
@@ -69,20 +68,20 @@ pub(super) fn cpu_temperature(roots: &Roots) -> Result<Box<dyn Source>, Missing>
             let inputs = listed(&chip);
             let inputs =
                 inputs.iter().filter(|p| name_of(p).starts_with("temp") && name_of(p).ends_with("_input"));
-            files.extend(inputs.filter_map(|path| Reread::open(path).ok()));
+            files.extend(inputs.filter_map(|path| ProcFile::open(path).ok()));
         }
     }
     if files.is_empty() {
         for zone in listed(&roots.sys.join("class/thermal")) {
             let kind = fs::read_to_string(zone.join("type")).unwrap_or_default();
             if ["x86_pkg_temp", "cpu-thermal", "cpu_thermal"].contains(&kind.trim()) {
-                files.extend(Reread::open(&zone.join("temp")).ok());
+                files.extend(ProcFile::open(&zone.join("temp")).ok());
             }
         }
     }
     if files.is_empty() {
         let reason = "no CPU sensor in /sys/class/hwmon or /sys/class/thermal; virtual machines have none";
-        return Err(Missing::new(
+        return Err(MissingSensor::new(
             "CPU temperature",
             reason,
             "on real hardware, load the kernel module coretemp or k10temp",
@@ -98,16 +97,16 @@ pub(super) fn cpu_temperature(roots: &Roots) -> Result<Box<dyn Source>, Missing>
 }
 
 /// The mean clock of the first cores.
-pub(super) fn cpu_clock(roots: &Roots, per_second: f64) -> Result<Box<dyn Source>, Missing> {
+pub(super) fn cpu_clock(roots: &Roots, per_second: f64) -> Result<Box<dyn Source>, MissingSensor> {
     let policies = listed(&roots.sys.join("devices/system/cpu/cpufreq"));
     let policies = policies.iter().filter(|path| name_of(path).starts_with("policy"));
-    let files: Vec<Reread> = policies
-        .filter_map(|path| Reread::open(&path.join("scaling_cur_freq")).ok())
+    let files: Vec<ProcFile> = policies
+        .filter_map(|path| ProcFile::open(&path.join("scaling_cur_freq")).ok())
         .take(MAX_CLOCKS)
         .collect();
     if files.is_empty() {
         let reason = "no /sys/devices/system/cpu/cpufreq; virtual machines have none";
-        return Err(Missing::new("CPU clock", reason, ""));
+        return Err(MissingSensor::new("CPU clock", reason, ""));
     }
     let info = CounterInfo {
         name: "host.cpu_frequency_mhz".to_owned(),
@@ -127,7 +126,7 @@ struct Energy {
 }
 
 struct Zone {
-    file: Reread,
+    file: ProcFile,
     range: f64,
     last: Option<f64>,
     joules: f64,
@@ -152,7 +151,7 @@ impl Source for Energy {
 }
 
 /// The processors' packages, and their memory where it is counted; since the monitor was made.
-pub(super) fn cpu_energy(roots: &Roots) -> (Vec<Box<dyn Source>>, Option<Missing>) {
+pub(super) fn cpu_energy(roots: &Roots) -> (Vec<Box<dyn Source>>, Option<MissingSensor>) {
     let (mut packages, mut memory, mut refused) = (Vec::new(), Vec::new(), None);
     // intel-rapl-mmio shows the same packages a second time.
     let zones = listed(&roots.sys.join("class/powercap"));
@@ -165,19 +164,21 @@ pub(super) fn cpu_energy(roots: &Roots) -> (Vec<Box<dyn Source>>, Option<Missing
         };
         let range = fs::read_to_string(path.join("max_energy_range_uj")).ok();
         let range = range.and_then(|text| text.trim().parse().ok()).unwrap_or(0.0);
-        match Reread::open(&path.join("energy_uj")) {
+        match ProcFile::open(&path.join("energy_uj")) {
             Ok(file) => list.push(Zone { file, range, last: None, joules: 0.0 }),
             Err(error) => refused = Some(error),
         }
     }
     let mut sources: Vec<Box<dyn Source>> = Vec::new();
     let missing = match (packages.is_empty(), refused) {
-        (true, Some(error)) => Some(Missing::new(
+        (true, Some(error)) => Some(MissingSensor::new(
             "CPU energy",
             format!("cannot read the RAPL counters: {error}"),
             "as root: chmod -R a+r /sys/class/powercap/intel-rapl*, or run as root",
         )),
-        (true, None) => Some(Missing::new("CPU energy", "no RAPL counters; virtual machines have none", "")),
+        (true, None) => {
+            Some(MissingSensor::new("CPU energy", "no RAPL counters; virtual machines have none", ""))
+        }
         (false, _) => None,
     };
     if !packages.is_empty() {

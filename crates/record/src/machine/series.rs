@@ -5,7 +5,6 @@ use serde::Serialize;
 /// Values kept of each counter. When there are more, every second one of the older half goes.
 const MAX_VALUES: usize = 400_000;
 
-/// What a counter is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CounterInfo {
     /// Its name: `gpu.0.power_w`.

@@ -11,16 +11,20 @@ use super::series::CounterInfo;
 
 /// A sensor that is not there or not permitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct Missing {
+pub struct MissingSensor {
     pub what: String,
     pub reason: String,
     /// What to do about it; empty if nothing can be done.
     pub fix: String,
 }
 
-impl Missing {
-    pub(crate) fn new(what: impl Into<String>, reason: impl Into<String>, fix: impl Into<String>) -> Missing {
-        Missing { what: what.into(), reason: reason.into(), fix: fix.into() }
+impl MissingSensor {
+    pub(crate) fn new(
+        what: impl Into<String>,
+        reason: impl Into<String>,
+        fix: impl Into<String>,
+    ) -> MissingSensor {
+        MissingSensor { what: what.into(), reason: reason.into(), fix: fix.into() }
     }
 }
 
@@ -54,14 +58,14 @@ pub(crate) trait Source: Send {
 
 /// A file of the system that is read again and again: opened once, into one buffer, from its start each time.
 #[derive(Debug)]
-pub(crate) struct Reread {
+pub(crate) struct ProcFile {
     file: File,
     bytes: Vec<u8>,
 }
 
-impl Reread {
-    pub(crate) fn open(path: &Path) -> io::Result<Reread> {
-        let mut reread = Reread { file: File::open(path)?, bytes: vec![0; 4096] };
+impl ProcFile {
+    pub(crate) fn open(path: &Path) -> io::Result<ProcFile> {
+        let mut reread = ProcFile { file: File::open(path)?, bytes: vec![0; 4096] };
         reread.read()?;
         Ok(reread)
     }
@@ -91,7 +95,6 @@ impl Reread {
 /// Rates over less than this say nothing: the system counts in hundredths of a second.
 const SHORTEST_RATE_S: f64 = 0.04;
 
-/// How fast something grows.
 #[derive(Copy, Clone, Debug, Default)]
 pub(crate) struct Rate(Option<(i64, f64)>);
 

@@ -43,7 +43,6 @@ impl CounterStat {
     }
 }
 
-/// What a counter's values are.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Kind {
     /// True from its sample on.
@@ -68,7 +67,6 @@ fn kind_of(name: &str) -> Kind {
 struct Counter {
     name: String,
     kind: Kind,
-    /// The GPU it is of.
     gpu: Option<u32>,
     is_own_gpu_memory: bool,
     stat: Option<CounterStat>,
@@ -165,7 +163,6 @@ impl CounterStats {
     }
 }
 
-/// What one stretch adds.
 struct Stretch {
     stats: Vec<Option<CounterStat>>,
     joules: Vec<Option<f64>>,

@@ -82,7 +82,6 @@ impl Asyncio {
         })
     }
 
-    /// Where the name of a task is.
     fn name(&mut self, memory: &mut Memory, layout: &Layout, task: u64) -> Result<u64, Unreadable> {
         let kind = memory.word(task.wrapping_add(layout.object_type as u64))?;
         let known = self.name_at.get(&kind).copied();

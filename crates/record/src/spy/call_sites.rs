@@ -14,9 +14,7 @@ use super::layout::Calls;
 use super::memory::Memory;
 use super::numbers::{int, word};
 
-/// Where nothing is noted.
 const NOT_NOTED: u32 = 0;
-/// Where nothing is called.
 const NO_CALL: u32 = u32::MAX - 1;
 /// Where a call leads to several functions, whatever is noted.
 const MANY_TARGETS: u32 = u32::MAX;

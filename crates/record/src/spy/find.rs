@@ -28,7 +28,6 @@ pub(super) struct Python {
     /// The same of functions; 0 where it was not found.
     pub(super) function_type: u64,
     pub(super) layout: Layout,
-    /// The file it is in.
     pub(super) path: String,
     /// As `3.11.7`, or `3.9` where only that is known.
     pub(super) version: String,
@@ -40,7 +39,6 @@ pub(super) struct Mapping {
     pub(super) start: u64,
     pub(super) end: u64,
     pub(super) offset: u64,
-    /// Whether it is code.
     pub(super) runs: bool,
     pub(super) path: String,
 }
@@ -89,7 +87,6 @@ pub(super) fn may_be_python(pid: u32) -> bool {
     mappings(pid).is_ok_and(|maps| maps.iter().any(|map| rank(&map.path, "") < 2))
 }
 
-/// Finds it.
 pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<Python, SpyError> {
     let maps = mappings(pid)?;
     let executable = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();

@@ -27,26 +27,24 @@ const MAX_RETRY_NS: i64 = 5_000_000_000;
 
 /// Children of a process, and theirs.
 #[derive(Debug)]
-pub(super) struct Following {
+pub(super) struct ChildTracker {
     root: u32,
     pub(super) due_ns: i64,
     /// When there was a child for the last time.
     seen_ns: i64,
-    /// Those that there are, by their numbers.
-    tried: HashMap<u32, Tries, RandomState>,
+    tried: HashMap<u32, ChildAttempts, RandomState>,
     files: Files,
     /// Why some may not be sampled.
     pub(super) denied: Option<String>,
 }
 
-/// How often a child was tried.
 #[derive(Copy, Clone, Debug, Default)]
-struct Tries {
+struct ChildAttempts {
     count: u32,
     next_ns: i64,
 }
 
-impl Tries {
+impl ChildAttempts {
     fn is_due(&mut self, now_ns: i64) -> bool {
         if now_ns < self.next_ns {
             return false;
@@ -60,9 +58,9 @@ impl Tries {
     }
 }
 
-impl Following {
-    pub(super) fn new(root: u32) -> Following {
-        Following {
+impl ChildTracker {
+    pub(super) fn new(root: u32) -> ChildTracker {
+        ChildTracker {
             root,
             due_ns: i64::MIN,
             seen_ns: i64::MIN,
@@ -106,7 +104,7 @@ impl Following {
         }
         // A child that is sampled now and runs another program later is tried anew.
         for spy in &found {
-            self.tried.insert(spy.pid(), Tries::default());
+            self.tried.insert(spy.pid(), ChildAttempts::default());
         }
         found.sort_by_key(Spy::pid);
         found
@@ -119,13 +117,13 @@ mod tests {
 
     #[test]
     fn a_child_that_is_no_python_is_tried_ever_more_rarely() {
-        let mut tries = Tries::default();
+        let mut tries = ChildAttempts::default();
         // Ten seconds of samples every 10 ms.
         let tried: Vec<i64> = (0..1000).map(|at| at * 10).filter(|ms| tries.is_due(ms * 1_000_000)).collect();
         assert_eq!(tried[..30], (0..30).map(|at| at * 10).collect::<Vec<i64>>()[..]);
         assert!(tried.len() < 45, "{tried:?}");
         assert!(tried.windows(2).skip(32).all(|pair| pair[1] - pair[0] >= 20), "{tried:?}");
         // However long it goes on.
-        assert!((0..100).all(|at| Tries { count: u32::MAX, next_ns: 0 }.is_due(at)));
+        assert!((0..100).all(|at| ChildAttempts { count: u32::MAX, next_ns: 0 }.is_due(at)));
     }
 }

@@ -65,13 +65,9 @@ pub(super) struct Layout {
 /// How instructions that call note the function they lead to.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Calls {
-    /// Where a frame has its function.
     pub(super) frame_function: usize,
-    /// Where an object has its type.
     pub(super) object_type: usize,
-    /// Where a function has its code.
     pub(super) function_code: usize,
-    /// Where a function has its version.
     pub(super) function_version: usize,
     /// The instructions that note it.
     pub(super) instructions: [u8; 2],
@@ -110,9 +106,7 @@ pub(super) enum TopFrame {
 pub(super) enum Position {
     /// The last instruction's offset in bytes.
     Offset(usize),
-    /// Its number.
     Index(usize),
-    /// Its address.
     Instruction(usize),
 }
 

@@ -104,12 +104,10 @@ pub(super) struct Pages {
 /// A part of a page: reading no more than is used keeps the time short in which it may change.
 #[derive(Copy, Clone, Debug)]
 struct PageCopy {
-    /// Where its bytes are.
     at: usize,
     /// Which bytes of the page these are.
     from: usize,
     to: usize,
-    /// Which of them were used.
     low: usize,
     high: usize,
     /// The sample in which it was read.

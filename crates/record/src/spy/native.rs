@@ -25,7 +25,7 @@ use super::system::{Piece, Registers};
 use image::Image;
 pub(super) use merge::merged;
 use stepscope_ground::lock;
-use unwind::{Unwinding, WalkEnd};
+use unwind::{UnwindTables, WalkEnd};
 
 /// What is copied of a stack at first, and at most. More is copied as soon as a stack turns out to be deeper.
 const FIRST_COPY: usize = 64 << 10;
@@ -68,7 +68,6 @@ pub(super) struct ThreadCopy {
 }
 
 impl ThreadCopy {
-    /// Where its stack ends.
     pub(super) fn stack_end(&self) -> u64 {
         self.registers.stack
     }
@@ -77,7 +76,6 @@ impl ThreadCopy {
 /// A file that is loaded.
 #[derive(Debug)]
 struct Module {
-    /// What was added to its addresses.
     moved: u64,
     image: Arc<Image>,
 }
@@ -90,7 +88,7 @@ pub(super) struct Native {
     maps_at: Option<Instant>,
     /// By path; none for what cannot be read.
     modules: HashMap<String, Option<Module>, RandomState>,
-    unwinding: Unwinding,
+    unwinding: UnwindTables,
     functions: Vec<NativeFunction>,
     /// By file and where a function starts there.
     known: HashMap<(String, u64), usize, RandomState>,
@@ -119,7 +117,7 @@ impl Native {
             maps: Vec::new(),
             maps_at: None,
             modules: HashMap::default(),
-            unwinding: Unwinding::default(),
+            unwinding: UnwindTables::default(),
             functions: Vec::new(),
             known: HashMap::default(),
             at: HashMap::default(),

@@ -81,7 +81,6 @@ impl Process {
     }
 }
 
-/// The parent of a process.
 pub(super) fn parent(pid: u32) -> Option<u32> {
     stat(pid).map(|(parent, _)| parent)
 }

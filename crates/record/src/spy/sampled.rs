@@ -2,7 +2,6 @@
 
 use crate::lock::Lock;
 
-/// A function.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Function {
     /// Its name, with its class where Python says that.
@@ -12,12 +11,10 @@ pub struct Function {
     pub first_line: u32,
 }
 
-/// A function and the line it was at.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct FrameLine {
     /// Its number in [`Sampling::functions`](super::Sampling::functions).
     pub function: u32,
-    /// The line.
     pub line: u32,
 }
 
@@ -39,13 +36,11 @@ pub struct StackRun {
     pub thread: u32,
     /// Which stack; see [`Sampling::places`](super::Sampling::places).
     pub stack: u32,
-    /// Whether the thread waited.
     pub waits: bool,
     /// Since when: the sample before the first.
     pub start_ns: i64,
     /// When it was last seen.
     pub end_ns: i64,
-    /// In how many samples.
     pub samples: u32,
     /// In how many of them the thread held the interpreter's lock.
     pub gil_samples: u32,

@@ -12,7 +12,6 @@ use super::sampling::Sampling;
 use crate::samples::{Interval, stretches};
 use crate::trace_names::{LINE_TIMES, LOCK, PYTHON, WAITING, name_lane};
 
-/// Which samples count.
 #[derive(Copy, Clone, Debug, Default)]
 pub struct SampleFilter {
     /// Also those at threads that waited.
@@ -24,7 +23,6 @@ pub struct SampleFilter {
 }
 
 impl SampleFilter {
-    /// How many samples of a run count.
     pub fn count(self, run: &StackRun) -> u32 {
         match (self.gil, run.waits && !self.idle) {
             (true, _) => run.gil_samples,

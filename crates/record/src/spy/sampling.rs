@@ -5,7 +5,7 @@ use std::time::Duration;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-use super::following::Following;
+use super::following::ChildTracker;
 use super::lock::ThreadActivity;
 use super::program::{OwnNames, ProgramCode};
 use super::sampled::{FrameLine, Function, LockRun, SampledThread, StackRun};
@@ -53,7 +53,6 @@ struct Target {
     samples: u32,
     has_tried: bool,
     is_loader: bool,
-    /// What it says that it is.
     given_name: Option<String>,
 }
 
@@ -126,7 +125,7 @@ pub struct Sampling {
     pub dropped: u64,
     /// Processes that could not be sampled, in words.
     pub left_out: Vec<String>,
-    following: Option<Following>,
+    following: Option<ChildTracker>,
     pending_exec: Option<PendingExec>,
     mode: Mode,
     /// How the program's frames are named, where only those count.
@@ -135,7 +134,6 @@ pub struct Sampling {
     /// Processes that there was no room for.
     pub dropped_processes: u64,
     targets: Vec<Target>,
-    /// Those that run, by their numbers.
     live: Vec<usize>,
     /// By number and start: which process it is.
     numbers: HashMap<(u32, u64), usize, RandomState>,
@@ -150,7 +148,7 @@ impl Sampling {
     pub fn new(spy: Spy, follow: bool, now_ns: i64) -> Sampling {
         let mut sampling = Sampling::empty(now_ns);
         sampling.mode = spy.mode();
-        sampling.following = follow.then(|| Following::new(spy.pid()));
+        sampling.following = follow.then(|| ChildTracker::new(spy.pid()));
         sampling.add(spy);
         sampling
     }
@@ -158,14 +156,14 @@ impl Sampling {
     /// The same where the Python is a child of the program that was started: all of that program's children are followed.
     pub fn of_program(program: u32, spy: Spy, now_ns: i64) -> Sampling {
         let mut sampling = Sampling::new(spy, false, now_ns);
-        sampling.following = Some(Following::new(program));
+        sampling.following = Some(ChildTracker::new(program));
         sampling
     }
 
     /// The children of a process, and theirs; itself is not sampled. Frames are named, and left out, as its own are.
     pub(super) fn of_children(pid: u32, names: OwnNames, now_ns: i64) -> Sampling {
         let mut sampling = Sampling::empty(now_ns);
-        sampling.following = Some(Following::new(pid));
+        sampling.following = Some(ChildTracker::new(pid));
         sampling.names = Some(names);
         sampling.max_runs = MAX_CHILD_RUNS;
         sampling.processes.push(Process::with_pid(pid).unwrap_or_else(|| Process::unknown(pid)));
@@ -562,7 +560,6 @@ impl Sampling {
         all.fold(self.ended, |stats, spy| sum(stats, spy.stats()))
     }
 
-    /// Which processes still run.
     pub fn running(&self) -> impl Iterator<Item = u32> {
         self.targets.iter().filter_map(|target| target.spy.as_ref()).map(Spy::pid)
     }

@@ -11,7 +11,7 @@ use super::error::{SpyError, Unreadable};
 use super::native::{Native, NativeFunction, ThreadCopy, merged};
 use super::stop::{Stopped, Stopper};
 use super::walk::{Frame, ThreadSample};
-use super::{Doing, Spy, permission, tasks};
+use super::{Spy, TaskState, permission, tasks};
 
 /// Other threads of a process that are sampled.
 const MAX_OTHERS: usize = 4096;
@@ -40,23 +40,23 @@ pub struct OtherThread {
 
 /// What is kept from sample to sample.
 #[derive(Debug)]
-pub(super) struct Stopping {
+pub(super) struct StopSampler {
     stopper: Stopper,
     native: Native,
     /// The threads that Python knew in the last sample.
     threads: Vec<u32>,
     /// What they did before they were stopped: afterwards each of them runs, if only to wait again.
-    pub(super) doing: HashMap<u32, Doing, RandomState>,
+    pub(super) doing: HashMap<u32, TaskState, RandomState>,
     /// By native function: its number among all codes.
     codes: HashMap<usize, CodeId, RandomState>,
     /// Threads that slept when they were last stopped.
-    asleep: HashMap<u32, Asleep, RandomState>,
+    asleep: HashMap<u32, SleepingThread, RandomState>,
 }
 
 /// A thread that sleeps in a call of the system. As long as it is in the same call, with the same end of its stack and the same
 /// Python frames, it need not be woken to see the same native frames again.
 #[derive(Debug)]
-struct Asleep {
+struct SleepingThread {
     call: String,
     python: Vec<Frame>,
     all: Vec<Frame>,
@@ -70,13 +70,12 @@ impl Spy {
         self.mode = mode;
     }
 
-    /// How it is sampled.
     pub fn mode(&self) -> Mode {
         self.mode
     }
 
-    fn begin_stopping(&mut self) -> Stopping {
-        self.stopping.take().unwrap_or_else(|| Stopping {
+    fn begin_stopping(&mut self) -> StopSampler {
+        self.stopping.take().unwrap_or_else(|| StopSampler {
             stopper: Stopper::new(self.pid),
             native: Native::new(self.pid, &self.python.path),
             threads: Vec::new(),
@@ -93,7 +92,7 @@ impl Spy {
         attempt
     }
 
-    fn sample_with(&mut self, stopping: &mut Stopping) -> Result<SampleAttempt, SpyError> {
+    fn sample_with(&mut self, stopping: &mut StopSampler) -> Result<SampleAttempt, SpyError> {
         if stopping.threads.is_empty() {
             match self.try_sample() {
                 Ok(Some(seen)) => stopping.threads = self.native_ids(&seen),
@@ -150,7 +149,7 @@ impl Spy {
             match calls.get(&number).filter(|call| tasks::stack_in(call) == Some(copy.stack_end()) && !more) {
                 Some(call) => {
                     let all = thread.frames.clone();
-                    stopping.asleep.insert(number, Asleep { call: call.clone(), python, all });
+                    stopping.asleep.insert(number, SleepingThread { call: call.clone(), python, all });
                 }
                 None => {
                     stopping.asleep.remove(&number);
@@ -161,15 +160,15 @@ impl Spy {
     }
 
     /// The calls of the system in which threads sleep, where native frames are wanted.
-    fn calls_of_sleepers(&self, stopping: &Stopping) -> HashMap<u32, String, RandomState> {
+    fn calls_of_sleepers(&self, stopping: &StopSampler) -> HashMap<u32, String, RandomState> {
         if self.mode != Mode::Native {
             return HashMap::default();
         }
-        let sleepers = stopping.doing.iter().filter(|(_, doing)| **doing == Doing::Waiting);
+        let sleepers = stopping.doing.iter().filter(|(_, doing)| **doing == TaskState::Waiting);
         sleepers.filter_map(|(thread, _)| Some((*thread, tasks::whole_call(self.pid, *thread)?))).collect()
     }
 
-    fn copy_all(&mut self, stopping: &Stopping, stopped: &[Stopped]) -> Vec<ThreadCopy> {
+    fn copy_all(&mut self, stopping: &StopSampler, stopped: &[Stopped]) -> Vec<ThreadCopy> {
         if self.mode != Mode::Native {
             return Vec::new();
         }
@@ -180,11 +179,11 @@ impl Spy {
     /// A thread's frames with the native ones between them; and whether more of its stack should have been copied.
     fn native_frames(
         &mut self,
-        stopping: &mut Stopping,
+        stopping: &mut StopSampler,
         copy: &ThreadCopy,
         python: &[Frame],
     ) -> (Vec<Frame>, bool) {
-        let Stopping { native, codes: numbers, .. } = stopping;
+        let StopSampler { native, codes: numbers, .. } = stopping;
         let (frames, more) = native.frames(&mut self.pages.memory, copy);
         let codes = &mut self.codes;
         let mut made = |index: usize, function: &NativeFunction| {

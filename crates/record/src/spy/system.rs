@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 /// An address and a length.
 pub(super) type Piece = (u64, usize);
 
-/// Whether Ctrl-C was pressed.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
 /// Reads pieces of another process's memory into one buffer with one call: how many bytes, up to the first piece that is not

@@ -18,7 +18,7 @@ const SCHEDSTAT_BYTES: usize = 64;
 
 /// What a thread does, as the system sees it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
-pub enum Doing {
+pub enum TaskState {
     /// It runs, or would if a processor were free.
     Running,
     Waiting,
@@ -76,7 +76,7 @@ impl Tasks {
             return false;
         }
         if !rest.is_asleep {
-            let waits = self.doing(thread) == Some(Doing::Waiting);
+            let waits = self.doing(thread) == Some(TaskState::Waiting);
             if let Some(rest) = self.rests.get_mut(&thread) {
                 rest.is_asleep = waits;
             }
@@ -91,7 +91,7 @@ impl Tasks {
     }
 
     /// Whether a thread runs; none where the system does not say, or it has ended.
-    pub(super) fn doing(&mut self, thread: u32) -> Option<Doing> {
+    pub(super) fn doing(&mut self, thread: u32) -> Option<TaskState> {
         let mut line = [0; MAX_LINE_BYTES];
         let path = || format!("/proc/{}/task/{thread}/stat", self.pid);
         let read = match self.open.get(&thread) {
@@ -124,11 +124,11 @@ impl Tasks {
 }
 
 /// The state after the name, which may hold anything.
-fn state(line: &[u8]) -> Option<Doing> {
+fn state(line: &[u8]) -> Option<TaskState> {
     let end = line.iter().rposition(|byte| *byte == b')')?;
     match line.get(end + 2)? {
-        b'R' => Some(Doing::Running),
-        _ => Some(Doing::Waiting),
+        b'R' => Some(TaskState::Running),
+        _ => Some(TaskState::Waiting),
     }
 }
 
@@ -219,7 +219,6 @@ pub(super) fn belongs(pid: u32, thread: u32) -> bool {
 pub(super) struct ThreadNumbers {
     pid: u32,
     contained: bool,
-    /// Our numbers by theirs.
     ours: HashMap<u32, u32, RandomState>,
     asked: Option<Instant>,
 }
@@ -233,7 +232,6 @@ impl ThreadNumbers {
         ThreadNumbers { pid, contained, ours: HashMap::default(), asked: None }
     }
 
-    /// Our number of a thread.
     pub(super) fn ours(&mut self, theirs: u32) -> Option<u32> {
         if !self.contained {
             return Some(theirs);
@@ -361,8 +359,8 @@ mod tests {
 
     #[test]
     fn the_state_stands_after_the_name() {
-        assert_eq!(state(b"12 (python) R 1 2"), Some(Doing::Running));
-        assert_eq!(state(b"12 (a) R (b) S 1"), Some(Doing::Waiting));
+        assert_eq!(state(b"12 (python) R 1 2"), Some(TaskState::Running));
+        assert_eq!(state(b"12 (a) R (b) S 1"), Some(TaskState::Waiting));
         assert_eq!(state(b"12 (a"), None);
         assert_eq!(state(b""), None);
     }
@@ -391,11 +389,11 @@ mod tests {
         let sleeper_id = told.recv().unwrap();
         let mut tasks = Tasks::new(pid);
         let own = rustix::thread::gettid().as_raw_nonzero().get() as u32;
-        assert_eq!(tasks.doing(own), Some(Doing::Running));
+        assert_eq!(tasks.doing(own), Some(TaskState::Running));
         // The first question only learns its state.
         assert!(!tasks.slept(sleeper_id));
         until("it sleeps", || tasks.slept(sleeper_id));
-        assert_eq!(tasks.doing(sleeper_id), Some(Doing::Waiting));
+        assert_eq!(tasks.doing(sleeper_id), Some(TaskState::Waiting));
         assert!(tasks.slept(sleeper_id) && tasks.is_asleep(sleeper_id));
         assert!(!tasks.slept(own) && !tasks.slept(own), "this thread runs");
         end.send(()).unwrap();

@@ -32,7 +32,6 @@ const HEADER_BYTES: usize = 128;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Frame {
     pub code: CodeId,
-    /// The line it is at.
     pub line: u32,
     /// Where the frame is in the memory of the process; 0 for a native one.
     pub(super) at: u64,
@@ -40,10 +39,8 @@ pub struct Frame {
     pub(super) called_by_c: Option<u64>,
 }
 
-/// A thread as it was in one sample.
 #[derive(Clone, Debug)]
 pub struct ThreadSample {
-    /// What Python calls it.
     pub ident: u64,
     /// The system's number of it, where Python knows that.
     pub native_id: Option<u32>,
@@ -57,7 +54,6 @@ pub struct ThreadSample {
     pub cut: bool,
 }
 
-/// How reading went.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Samples of all threads.
@@ -95,7 +91,6 @@ pub(super) struct Walk<'a> {
     pub(super) trail: Vec<(u64, u64)>,
 }
 
-/// What a thread state says.
 struct ThreadFields {
     at: u64,
     next: u64,

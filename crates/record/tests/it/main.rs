@@ -32,7 +32,6 @@ fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-/// A folder of this test alone.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("stepscope-record-{}-{name}", std::process::id()));
     let _ = std::fs::remove_dir_all(&folder);
@@ -40,7 +39,6 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Writes files below a folder.
 fn tree(root: &std::path::Path, files: &[(&str, &str)]) {
     for (name, text) in files {
         let path = root.join(name);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use stepscope_record::spy::{Doing, Spy};
+use stepscope_record::spy::{Spy, TaskState};
 
 use crate::{MAX_WAIT, until};
 
@@ -26,7 +26,6 @@ pub(crate) const SHAPES: [&str; 12] = [
     "long_lines",
 ];
 
-/// A program that is ended with the test.
 pub(crate) struct Program(pub(crate) Child);
 
 impl Drop for Program {
@@ -267,7 +266,7 @@ fn who_runs_and_who_holds_the_lock() {
             if stat.rsplit(')').next().unwrap().trim_start().starts_with('R')
                 && in_status(&thread, "voluntary_ctxt_switches") == waits
             {
-                assert_eq!(doing, Some(Doing::Running), "{python:?}");
+                assert_eq!(doing, Some(TaskState::Running), "{python:?}");
                 compared += 1;
             }
             assert!(seen[0].holds_gil, "{python:?}");
@@ -279,7 +278,7 @@ fn who_runs_and_who_holds_the_lock() {
         let seen = spy.sample().unwrap();
         assert!(!seen[0].holds_gil);
         let thread = seen[0].native_id.unwrap();
-        assert_eq!(spy.doing(thread), Some(Doing::Waiting));
+        assert_eq!(spy.doing(thread), Some(TaskState::Waiting));
         // Python 3.11 and later sleep by the clock's own call, earlier ones by `select`.
         let call = spy.waits_in(thread).unwrap();
         assert!(call == "clock_nanosleep" || call.contains("select"), "{call}");

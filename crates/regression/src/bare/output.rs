@@ -26,7 +26,6 @@ pub(super) struct Output {
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What was seen.
 #[derive(Debug, Default)]
 pub(super) struct ParsedOutput {
     pub(super) found: BTreeMap<String, Vec<f64>>,

@@ -2,7 +2,6 @@ use super::*;
 use crate::machine::Machine;
 use crate::measurement::Repeat;
 
-/// A measurement with one value per repeat.
 fn measured(key: &str, values: &[f64]) -> Measurement {
     let mut measurement = Measurement::new(How::Bare);
     for value in values {

@@ -41,7 +41,6 @@ impl Numbers {
         !matches!(self, Numbers::Differs { .. } | Numbers::NotANumber)
     }
 
-    /// In words.
     pub fn text(self) -> String {
         match self {
             Numbers::Same => "same".to_owned(),

@@ -5,7 +5,6 @@ use super::Fix;
 /// Fixes that are put in together, each line one more than the line before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlanStep {
-    /// All fixes of this step.
     pub fixes: Vec<String>,
 }
 

@@ -24,7 +24,6 @@ pub struct TryRecord {
     /// When, in UTC.
     pub when: String,
     pub machine: Machine,
-    /// What an iteration is.
     pub iteration: String,
     pub rounds: usize,
     /// The mean iteration without a fix.
@@ -35,7 +34,6 @@ pub struct TryRecord {
     pub plan: Vec<PlanRecord>,
 }
 
-/// One fix.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FixRecord {
     pub name: String,
@@ -92,7 +90,6 @@ pub struct PlanRecord {
 }
 
 impl TryRecord {
-    /// Reads one.
     pub fn read(path: &Path) -> Result<TryRecord, Problem> {
         let text = std::fs::read(path).map_err(|error| {
             Problem::new(

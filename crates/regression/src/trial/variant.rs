@@ -38,7 +38,6 @@ impl Variant {
     }
 }
 
-/// The rounds in which a variant has a result.
 pub fn rounds<'v>(variant: &'v Variant, baselines: &'v [[RunResult; 2]]) -> Vec<Round<'v>> {
     let pairs = variant.results.iter().zip(baselines);
     pairs.filter_map(|(fixed, [a, b])| Some(Round { baselines: [a, b], fixed: fixed.as_ref()? })).collect()

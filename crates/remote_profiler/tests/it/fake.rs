@@ -15,17 +15,13 @@ use tokio::net::{TcpListener, TcpStream};
 pub(crate) enum Answer {
     /// With this profile, when the time is over or somebody ends it.
     Profile(Vec<u8>),
-    /// With the flag that nothing was recorded.
     Empty,
     /// As servers did before they could send: with nothing, after writing this to the folder in the request, if it is given.
     Old(Option<Vec<u8>>),
-    /// With a status and words, and nothing else.
     Refuse(u32, &'static str),
     /// With a part of an answer, and then with the end of the connection.
     Break,
-    /// With these bytes as the message.
     Raw(Vec<u8>),
-    /// As a web server.
     Web,
     /// Never.
     Silence,
@@ -41,7 +37,6 @@ pub(crate) struct ReceivedRequest {
 }
 
 impl ReceivedRequest {
-    /// The fields of its message.
     pub(crate) fn fields(&self) -> BTreeMap<u64, Field> {
         fields(&self.message)
     }
@@ -54,7 +49,6 @@ struct FakeState {
     continuous: Mutex<bool>,
 }
 
-/// The server, until the test ends.
 pub(crate) struct Fake {
     address: SocketAddr,
     state: Arc<FakeState>,
@@ -78,12 +72,10 @@ impl Fake {
         Fake { address: receive.recv().unwrap(), state }
     }
 
-    /// Where it listens.
     pub(crate) fn at(&self) -> String {
         self.address.to_string()
     }
 
-    /// What was asked of it.
     pub(crate) fn asked(&self, method: &str) -> Vec<ReceivedRequest> {
         self.state.asked.lock().unwrap().iter().filter(|asked| asked.method == method).cloned().collect()
     }
@@ -264,7 +256,6 @@ fn with_profile(profile: &[u8]) -> Vec<u8> {
     message
 }
 
-/// A field of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Number(u64),

@@ -33,7 +33,6 @@ impl Folder {
         Folder(path)
     }
 
-    /// Everything in it, by its path from here.
     fn files(&self) -> Vec<String> {
         fn look(folder: &Path, root: &Path, found: &mut Vec<String>) {
             for entry in std::fs::read_dir(folder).unwrap() {
@@ -98,7 +97,6 @@ fn captured(answer: Answer, name: &str) -> (Result<CaptureResult, Problem>, Fold
     (result, folder, fake)
 }
 
-/// Bytes that are nothing in particular.
 fn profile(length: usize) -> Vec<u8> {
     (0..length).map(|at| (at * 31 % 251) as u8).collect()
 }
@@ -329,7 +327,6 @@ fn of_stranger(speak: fn(TcpStream), patience: Duration) -> Problem {
     error
 }
 
-/// Says nothing until the other side is gone.
 fn stay(mut stream: TcpStream) {
     let _ = stream.read_to_end(&mut Vec::new());
 }

@@ -12,7 +12,6 @@ use super::redact::redact;
 use super::{REDACTED, Report, ReportOptions, finished, html, of_run, size};
 use crate::question::object;
 
-/// What is compared.
 #[derive(Clone, Copy, Debug)]
 pub struct ComparedSides<'a> {
     /// The comparison, of every row; [`Ask::sides`] says which of the runs are whose.

@@ -8,7 +8,7 @@ use stepscope_service::{Hours, Period};
 
 use super::html;
 use super::pack::pack;
-use crate::messages::{Opened, ReportMade, ServiceOpened};
+use crate::messages::{ReportMade, ServiceOpened, SessionInfo};
 
 /// Routes that can be chosen in the file.
 const MAX_ROUTES: usize = 20;
@@ -33,7 +33,7 @@ pub fn service_report(hours: &Hours, period: Period, version: &str) -> Result<Ve
         dashboards.insert(route, dashboard);
     }
     dashboards.insert(String::new(), all);
-    let opened = Opened {
+    let opened = SessionInfo {
         version,
         watching: false,
         runs: Vec::new(),

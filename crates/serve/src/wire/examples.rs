@@ -51,7 +51,6 @@ const OTHERS: &[(&str, &[(&str, &str)])] = &[
 const OF_SEVERAL: &[(&str, &[(&str, &str)])] =
     &[("memory", &[("leaks", "1")]), ("memory", &[("fit", "1"), ("batch", "16,64")])];
 
-/// All that is asked about some runs: in words, as a question, and about which of them.
 pub(super) fn asked(question: &'static Question, runs: &[Arc<Run>]) -> Vec<(String, Ask, Vec<Arc<Run>>)> {
     if !question.answers_for(runs[0].kind()) {
         return Vec::new();

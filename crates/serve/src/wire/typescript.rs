@@ -17,14 +17,6 @@ pub(super) fn declaration(name: &str, schema: &Value) -> String {
     }
 }
 
-/// What the Rust type says about itself, on a line of its own.
-pub(super) fn comment(schema: &Value, indent: &str) -> String {
-    let about = schema.get("description").and_then(Value::as_str);
-    about.map_or(String::new(), |about| {
-        format!("{indent}/** {} */\n", about.replace('\n', " ").replace("*/", ""))
-    })
-}
-
 /// A list of a type.
 pub(super) fn list(of: &str) -> String {
     // Spaces are in unions and intersections; objects and tuples have brackets of their own.
@@ -114,7 +106,6 @@ fn fields(schema: &Map<String, Value>) -> String {
             true => ("", kind.as_str()),
             false => ("?", kind.strip_suffix(" | null").unwrap_or(&kind)),
         };
-        text.push_str(&comment(field, "  "));
         text.push_str(&format!("  {}{optional}: {kind};\n", key(name)));
     }
     text.push('}');
@@ -152,7 +143,6 @@ mod tests {
 
     #[derive(Serialize, JsonSchema)]
     struct Inner {
-        /// Of the inside.
         deep: bool,
     }
 
@@ -182,7 +172,7 @@ mod tests {
         assert_eq!(
             of("Whole"),
             "export interface Whole {\n  type: Tagged;\n  none: number | null;\n  absent?: number;\n  \
-             /** Of the inside. */\n  deep: boolean;\n  span: [number, number];\n  pair: [string, number];\n  \
+             deep: boolean;\n  span: [number, number];\n  pair: [string, number];\n  \
              many: (Either | null)[];\n}\n"
         );
         assert_eq!(of("Either"), "export type Either = number | string;\n");

@@ -20,12 +20,10 @@ const MAX_EVENTS: usize = 10_000;
 pub enum AlertState {
     /// Its condition has held for as long as it says.
     Firing,
-    /// That is over.
     Over,
 }
 
 impl AlertState {
-    /// In a word.
     pub fn word(self) -> &'static str {
         match self {
             AlertState::Firing => "firing",
@@ -48,7 +46,6 @@ pub struct AlertEvent {
     /// The value then, in the unit of the counter; none if it was unknown.
     #[serde(default)]
     pub value: Option<f64>,
-    /// The device.
     #[serde(default)]
     pub device: Option<u32>,
     /// The machine that said so.

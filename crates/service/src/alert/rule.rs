@@ -102,16 +102,13 @@ const MACHINE_COUNTERS: &[MachineCounter] = &[
 /// Names of what a service counts, for suggestions; any percentile is known.
 const SERVICE_QUANTITIES: &[&str] = &["p50", "p90", "p95", "p99", "error_rate", "requests_per_second"];
 
-/// A rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AlertRule {
     /// As it was written, without what needs no saying.
     pub text: String,
-    /// What it is about.
     pub subject: Subject,
     /// Whether it is about values above the threshold; else below.
     above: bool,
-    /// Whether the threshold itself counts.
     or_equal: bool,
     /// In the unit of what it is about.
     threshold: f64,
@@ -120,7 +117,6 @@ pub struct AlertRule {
     /// For how long the condition has to hold.
     pub for_ns: u64,
     quantity: Quantity,
-    /// What people call the counter.
     name: String,
 }
 

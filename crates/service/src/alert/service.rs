@@ -14,7 +14,6 @@ const SETTLED_NS: i64 = 3_000_000_000;
 /// After a pause, no more minutes than these are read.
 const MAX_MINUTES: i64 = 60;
 
-/// Rules about a service.
 #[derive(Debug)]
 pub struct ServiceRules {
     dir: ServiceDir,
@@ -75,7 +74,6 @@ impl ServiceRules {
         self.rules.iter_mut().filter_map(|(rule, state)| state.end(rule, None, wall_ns)).collect()
     }
 
-    /// How many fire now.
     pub fn firing(&self) -> usize {
         self.rules.iter().filter(|(_, state)| state.is_firing()).count()
     }

@@ -177,7 +177,6 @@ impl MachineRules {
         events
     }
 
-    /// How many fire now.
     pub fn firing(&self) -> usize {
         self.rules.iter().flat_map(|bound| bound.state.values()).filter(|one| one.is_firing()).count()
     }

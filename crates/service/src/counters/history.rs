@@ -41,9 +41,7 @@ pub struct CounterHistory {
     pub name: String,
     /// What a person would call it: `GPU 0 power`.
     pub label: String,
-    /// Its unit.
     pub unit: String,
-    /// Its device.
     pub device: Option<u32>,
     /// The machine.
     pub host: String,
@@ -64,20 +62,16 @@ pub struct CounterPoint {
     pub min: f64,
     /// The largest.
     pub max: f64,
-    /// The last.
     pub last: f64,
 }
 
 /// A counter at full rate.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RecentCounter {
-    /// Its name.
     pub name: String,
     /// What a person would call it.
     pub label: String,
-    /// Its unit.
     pub unit: String,
-    /// Its device.
     pub device: Option<u32>,
     /// The machine.
     pub host: String,
@@ -85,7 +79,6 @@ pub struct RecentCounter {
     pub process: Option<u32>,
     /// When, in nanoseconds since 1970.
     pub at_ns: Vec<i64>,
-    /// What it was then.
     pub values: Vec<f64>,
 }
 
@@ -196,7 +189,6 @@ fn key(host: &str, watched: Option<u32>, column: &Column) -> Key {
     (host.to_owned(), watched.filter(|_| column.name.starts_with("process.")), column.clone())
 }
 
-/// A file of samples.
 #[derive(Debug, Default)]
 struct SampleFile {
     watched: Option<u32>,

@@ -42,7 +42,6 @@ pub struct TreeUse {
     pub cpu_percent: Option<f64>,
     /// Memory that they hold (RSS), each by itself: what they share counts for each.
     pub rss_bytes: f64,
-    /// How many there are.
     pub processes: u64,
     pub threads: u64,
 }

@@ -110,7 +110,6 @@ impl CounterWriter {
         }
     }
 
-    /// What is written.
     pub fn columns(&self) -> &[Column] {
         &self.columns
     }

@@ -7,32 +7,28 @@ use serde::Serialize;
 use stepscope_analyse::statistics::{ChangeRule, change_points};
 
 use super::gather::{PointSums, ReportInput};
-use super::{Grown, OUTSIDE, grown};
+use super::{OUTSIDE, RegionGrowth, grown};
 use crate::thresholds::{CHANGED_SHARE, MIN_LEVEL_REQUESTS, Pace};
 
 /// Routes that are searched: those with the most time.
 const MAX_ROUTES: usize = 20;
 
-/// A change of level.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LevelChange {
-    /// The route.
     pub route: String,
     /// `p50` or `p95`.
     #[schemars(extend("enum" = ["p50", "p95"]))]
     pub metric: &'static str,
     /// The first minute of the new level, in minutes since 1970.
     pub minute: i64,
-    /// The level before.
     pub before_ns: u64,
-    /// The level after.
     pub after_ns: u64,
     /// How it compares with the level before.
     pub pace: Pace,
     /// How likely such a cut would be if the order of the points meant nothing.
     pub p: f64,
     /// The region that grew most, if the level rose.
-    pub grew: Option<Grown>,
+    pub grew: Option<RegionGrowth>,
 }
 
 pub(super) fn find(input: &ReportInput) -> Vec<LevelChange> {

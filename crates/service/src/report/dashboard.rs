@@ -14,7 +14,7 @@ use stepscope_ground::utc::now_ns;
 
 use super::gather::{LatencyScope, PointSums, ReportInput};
 use super::{
-    Against, DEFINITIONS, Grown, LevelChange, OUTSIDE, ServiceReport, Summary, TargetReport, exemplars,
+    Against, DEFINITIONS, LevelChange, OUTSIDE, RegionGrowth, ServiceReport, Summary, TargetReport, exemplars,
 };
 use crate::exemplar::Exemplar;
 use crate::hours::Hours;
@@ -25,7 +25,7 @@ use crate::thresholds::CHANGED_SHARE;
 use verdict::Verdict;
 
 use counters::unit_sign;
-pub use events::{Happened, Happening};
+pub use events::{ServiceEvent, ServiceEventKind};
 
 /// Buckets of the heat map per doubling, as a power of two: some 13 per decade.
 const HEAT_SCALE: i8 = 2;
@@ -39,7 +39,6 @@ const MORE_REGIONS: &str = "(more regions)";
 pub struct ServiceDashboard {
     /// What the service's directory is called.
     pub name: String,
-    /// What to know first.
     pub verdict: Verdict,
     /// The first minute, in minutes since 1970.
     pub from: i64,
@@ -47,7 +46,6 @@ pub struct ServiceDashboard {
     pub until: i64,
     /// The first minute that the directory may have anything of.
     pub first: Option<i64>,
-    /// The last one.
     pub last: Option<i64>,
     /// When the newest request was written, in nanoseconds since 1970.
     pub newest_ns: Option<i64>,
@@ -75,30 +73,23 @@ pub struct ServiceDashboard {
     pub series: ServiceSeries,
     /// Latencies over time.
     pub heat: HeatMap,
-    /// Where the time went.
     pub regions: Vec<RegionSeries>,
-    /// Each target.
     pub targets: Vec<TargetSeries>,
     /// Machine, GPUs and processes.
     pub counters: Vec<CounterSeries>,
-    /// Where a level changed.
     pub changes: Vec<LevelChange>,
     /// Some requests, the slowest first.
     pub exemplars: Vec<Exemplar>,
     /// Levels that changed and rules that fired, the oldest first.
-    pub happened: Vec<Happening>,
+    pub happened: Vec<ServiceEvent>,
     /// What was left out, or could not be read.
     pub notes: Vec<String>,
-    /// What the numbers mean.
     pub definitions: Vec<Definition>,
 }
 
-/// One route.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RouteRow {
-    /// Its name.
     pub route: String,
-    /// Its numbers.
     pub now: Summary,
     /// Its numbers in the period before.
     pub before: Option<Summary>,
@@ -107,15 +98,13 @@ pub struct RouteRow {
     /// Its share of the time of all requests.
     pub time_share: f64,
     /// The region whose time per request grew most.
-    pub grew: Option<Grown>,
+    pub grew: Option<RegionGrowth>,
 }
 
 /// Requests over time.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct ServiceSeries {
-    /// How many ended.
     pub requests: Vec<u64>,
-    /// How many failed.
     pub errors: Vec<u64>,
     /// Half of them took no longer.
     pub p50_ns: Vec<Option<u64>>,
@@ -141,7 +130,6 @@ pub struct HeatMap {
 /// A region over time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RegionSeries {
-    /// Its name.
     pub name: String,
     /// Time in it without regions inside, all requests of the point together.
     pub time_ns: Vec<u64>,
@@ -166,7 +154,6 @@ pub struct TargetSeries {
 /// A counter over time.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CounterSeries {
-    /// What it counts.
     pub name: String,
     /// `percent`, `bytes`, `bytes_per_second`, `watts`, `celsius`, `megahertz`, `joules` or `count`.
     #[schemars(extend("enum" = ["percent", "bytes", "bytes_per_second", "watts", "celsius", "megahertz", "joules", "count"]))]

@@ -87,7 +87,6 @@ pub(crate) struct ReportInput {
 pub(crate) enum LatencyScope<'a> {
     /// None: a report has no use for that.
     Nothing,
-    /// Those of all routes.
     All,
     Route(&'a str),
 }

@@ -19,7 +19,6 @@ const MAX_STACKS: usize = 2;
 /// Frames of a stack, the innermost ones.
 const SHOWN_FRAMES: usize = 3;
 
-/// The report on a screen.
 pub fn text(report: &ServiceReport, out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
     verdict::text(&report.verdict, out, screen)?;
     for table in tables(report) {
@@ -29,7 +28,6 @@ pub fn text(report: &ServiceReport, out: &mut dyn Write, screen: &Screen) -> io:
     Ok(())
 }
 
-/// The report as Markdown.
 pub fn markdown(report: &ServiceReport) -> String {
     let tables = tables(report);
     let all = std::iter::once(verdict::markdown(&report.verdict)).chain(tables.iter().map(print::markdown));

@@ -13,7 +13,6 @@ use crate::thresholds::{
 /// One target of one route.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TargetReport {
-    /// The route.
     pub route: String,
     /// The target: `p95<100ms`.
     pub target: String,
@@ -21,9 +20,7 @@ pub struct TargetReport {
     pub allowed: f64,
     /// Requests that it was held against.
     pub requests: u64,
-    /// Those that missed it.
     pub missed: u64,
-    /// Whether that is fine.
     pub kept: bool,
     /// What is left of the error budget of the period: 1 is all, below 0 it is overdrawn. Unknown where nothing is allowed.
     pub budget_left: Option<f64>,
@@ -37,9 +34,7 @@ pub struct TargetReport {
 /// One stretch of time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Burn {
-    /// Its length.
     pub minutes: i64,
-    /// Requests in it.
     pub requests: u64,
     /// Those that missed the target.
     pub missed: u64,

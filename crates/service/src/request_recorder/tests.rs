@@ -62,9 +62,9 @@ fn a_share_that_is_missed_is_said_once() {
     (0..90).for_each(|_| serve(&monitor, 1_000_000, &[]));
     (0..10).for_each(|_| serve(&monitor, 200_000_000, &[]));
     monitor.flush();
-    let missed = |news: &News| matches!(news, News::Missed { .. });
-    let news: Vec<News> = monitor.take_news().into_iter().filter(missed).collect();
-    let expected = News::Missed {
+    let missed = |news: &ServiceNotice| matches!(news, ServiceNotice::Missed { .. });
+    let news: Vec<ServiceNotice> = monitor.take_notices().into_iter().filter(missed).collect();
+    let expected = ServiceNotice::Missed {
         route: "/predict".to_owned(),
         target: "p95<100ms".to_owned(),
         requests: 100,

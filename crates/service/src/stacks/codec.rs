@@ -8,7 +8,6 @@ use crate::wire::{self, Pairs, message};
 /// The first byte of a record in files of schema 1.
 const STACKS: u8 = 3;
 
-/// Counted stacks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct StackCounts {
     /// The time between two samples.
@@ -31,7 +30,6 @@ impl StackCounts {
         Self { period_ns, ..Self::default() }
     }
 
-    /// The number of a frame.
     pub(super) fn frame(&mut self, frame: &StackFrame) -> u32 {
         if let Some(number) = self.frame_numbers.get(frame) {
             return *number;

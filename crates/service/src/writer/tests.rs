@@ -73,7 +73,6 @@ impl Service {
     }
 }
 
-/// Requests by minute of the hour.
 fn counts(folder: &Path) -> Vec<(i64, u64)> {
     let dir = ServiceDir::open(folder).unwrap();
     let mut found = Vec::new();

@@ -45,7 +45,6 @@ fn main() -> ExitCode {
     code
 }
 
-/// Reads the command line.
 fn parse(arguments: &[String]) -> Result<(Synth, String), String> {
     let mut synth = Synth::new(1, 0);
     let (mut events, mut out) = (None, None);

@@ -12,9 +12,7 @@ use stepscope_ground::protobuf::Put;
 const USAGE: &str = "usage: synth-xplane --bytes N --out FILE\n";
 const DEVICES: u64 = 8;
 const STREAMS: u64 = 2;
-/// Kernels that one step runs on one stream.
 const KERNELS: u64 = 250;
-/// Different kernels.
 const NAMES: u64 = 200;
 const STATS: [&str; 6] = ["correlation_id", "kernel_details", "hlo_op", "program_id", "step_num", "_r"];
 const DETAILS: &str = "regs:96 static_shared:0 dynamic_shared:49152 grid:256,1,1 block:128,1,1 occ_pct:25";
@@ -63,7 +61,6 @@ fn size(steps: u64) -> u64 {
     count.0
 }
 
-/// Counts what is written to it.
 struct Count(u64);
 
 impl Write for Count {

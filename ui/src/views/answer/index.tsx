@@ -17,7 +17,7 @@ import "./style.css";
 
 const MAX_ROWS = 1000;
 /** Parts of every answer that are no tables of it. */
-const NOT_TABLES = new Set(["definitions", "remarks", "could_not_look"]);
+const NOT_TABLES = new Set(["definitions", "remarks", "unchecked_rules"]);
 
 /** A page about one question, grouped in each of these ways. */
 function AnswerPage(props: { question: string; by?: string[]; empty: string; hint: string }) {

@@ -1,6 +1,6 @@
 // The rows of a comparison: what happened to each, in which order, which match a filter, where they lead. Pure.
 
-import type { Cause, ChangeRow, Matched } from "../../data/wire.ts";
+import type { Cause, ChangeRow, MatchLevel } from "../../data/wire.ts";
 import { exactly } from "../../parts/filter.tsx";
 import { count, shortName } from "../../parts/format.ts";
 
@@ -21,7 +21,7 @@ export function whatOf(row: ChangeRow): string {
 }
 
 /** How the two sides of a row were found to be the same thing. */
-export const MATCHED: Record<Matched, string> = {
+export const MATCHED: Record<MatchLevel, string> = {
   place: "The same module, operator, kernel and shapes in both runs.",
   kernel: "The same module, operator and kernel; the shapes differ.",
   operator: "The same operator of the same module, with another kernel.",

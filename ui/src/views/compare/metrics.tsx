@@ -16,12 +16,12 @@ export function MetricsCard({ of }: { of: Diff }) {
           label="Metrics"
           class="compare"
           of={of.definitions}
-          rows={of.figures}
+          rows={of.metrics}
           columns={[
             {
               label: "Metric",
               as: "row",
-              cell: ({ figure }) => figure.charAt(0).toUpperCase() + figure.slice(1),
+              cell: ({ metric }) => metric.charAt(0).toUpperCase() + metric.slice(1),
             },
             { field: "before", cell: (row) => shown(row, row.before) },
             { field: "after", cell: (row) => shown(row, row.after) },

@@ -122,7 +122,7 @@ function ShareMetric(props: {
 
 function peak(of: Roofline): string {
   const step = of.steps.find((s) => s.peak_tflops !== null);
-  if (of.mean_mfu === null) return of.totals.modelled_ns === 0 ? "no work with a known cost" : "unknown";
+  if (of.mean_mfu === null) return of.totals.modeled_ns === 0 ? "no work with a known cost" : "unknown";
   if (of.lower_bound && of.coverage !== null) return `${percent(of.coverage)} of kernel time covered`;
   return step?.peak_tflops ? `of ${Math.round(step.peak_tflops)} TFLOP/s ${step.precision ?? ""}` : "";
 }

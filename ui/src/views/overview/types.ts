@@ -11,7 +11,7 @@ export type {
   HotLine,
   InfoAnswer,
   InfoOfProfile,
-  Metric as Amount,
+  Amount,
   NoteInfo as Note,
   RooflineAnswer as Roofline,
   RunInfo as Info,

@@ -26,7 +26,7 @@ export function Verdict(props: {
   phases?: string | null | undefined;
 }) {
   const { account, findings, info, phases, steps, uncovered } = props;
-  const blind = findings?.could_not_look ?? [];
+  const blind = findings?.unchecked_rules ?? [];
   const grade = account ? gradeOf(account) : "awaited";
   const words = GRADES[grade];
   return (

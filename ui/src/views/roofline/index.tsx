@@ -13,7 +13,7 @@ import { param, setParams } from "../../session/route.ts";
 import { useAsk } from "../../session/use-ask.ts";
 import { Costs } from "./costs.tsx";
 import { Plot } from "./plot.tsx";
-import { Mfu, Unmodelled } from "./tables.tsx";
+import { Mfu, Unmodeled } from "./tables.tsx";
 import "./style.css";
 
 export function RooflineTab({ account }: { account: Account | undefined }) {
@@ -24,7 +24,7 @@ export function RooflineTab({ account }: { account: Account | undefined }) {
   return (
     <Await of={roofline}>
       {(answer) =>
-        answer.roofline.length === 0 && answer.unmodelled.length === 0 ? (
+        answer.roofline.length === 0 && answer.unmodeled.length === 0 ? (
           <Empty title="No device work in these steps." hint="Select other steps or another device." />
         ) : (
           <div class="card-column">
@@ -32,7 +32,7 @@ export function RooflineTab({ account }: { account: Account | undefined }) {
             {answer.roofline.length === 0 ? <NoCosts /> : <Both answer={answer} by={by} />}
             <div class="card-pair">
               <Mfu answer={answer} />
-              <Unmodelled answer={answer} />
+              <Unmodeled answer={answer} />
             </div>
           </div>
         )
@@ -83,21 +83,21 @@ function Totals({ answer }: { answer: RooflineAnswer }) {
         />
         <Metric
           label={labelOf(of, "of_roofline")}
-          value={totals.ideal_ns === null ? "–" : percent(totals.ideal_ns / Math.max(1, totals.modelled_ns))}
-          share={totals.ideal_ns === null ? undefined : totals.ideal_ns / Math.max(1, totals.modelled_ns)}
+          value={totals.ideal_ns === null ? "–" : percent(totals.ideal_ns / Math.max(1, totals.modeled_ns))}
+          share={totals.ideal_ns === null ? undefined : totals.ideal_ns / Math.max(1, totals.modeled_ns)}
           note={totals.ideal_ns === null ? undefined : `ideal ${time(totals.ideal_ns)}`}
           text={`${text("of_roofline")} Here over all modeled operators.`}
         />
         <Metric
           of={of}
-          field="modelled_share"
-          value={totals.modelled_share === null ? "–" : percent(totals.modelled_share)}
-          share={totals.modelled_share ?? undefined}
-          note={`${time(totals.modelled_ns)} of ${time(totals.device_ns)}`}
+          field="modeled_share"
+          value={totals.modeled_share === null ? "–" : percent(totals.modeled_share)}
+          share={totals.modeled_share ?? undefined}
+          note={`${time(totals.modeled_ns)} of ${time(totals.device_ns)}`}
         />
         <Metric
           label={labelOf(of, "tflops")}
-          value={digits(totals.flops / Math.max(1, totals.modelled_ns) / 1000)}
+          value={digits(totals.flops / Math.max(1, totals.modeled_ns) / 1000)}
           note={`${flops(totals.flops)} in total`}
           text={`${text("tflops")} ${text("flops")}`}
         />

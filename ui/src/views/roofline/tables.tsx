@@ -49,8 +49,8 @@ export function Mfu({ answer }: { answer: RooflineAnswer }) {
   );
 }
 
-export function Unmodelled({ answer }: { answer: RooflineAnswer }) {
-  const rows = answer.unmodelled;
+export function Unmodeled({ answer }: { answer: RooflineAnswer }) {
+  const rows = answer.unmodeled;
   if (rows.length === 0) return null;
   const all = rows.reduce((sum, row) => sum + row.device_ns, 0);
   const share = all / Math.max(1, answer.totals.device_ns);

@@ -6,7 +6,7 @@ use super::memory_near_limit::full_device;
 use super::text::time;
 use crate::causes::waits::WaitKind;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
     thresholds,
 };
 use crate::names::by_name::ByName;
@@ -56,13 +56,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let later = &in_step[1..];
     let touched = later.iter().filter(|&&calls| calls > 0).count();
-    let often = touched as f64 >= context.limit("allocator_churn.steps_share") * later.len() as f64;
+    let often = touched as f64 >= context.threshold("allocator_churn.steps_share") * later.len() as f64;
     let per_step = later.iter().sum::<u64>() as f64 / later.len() as f64;
     // Memory that is returned in every step is churn even in a short recording; memory that is only asked for may be growth.
     let returned = steps.len() == 2
         && in_step.iter().all(|&calls| calls > 0)
         && calls.iter().any(|&id| returns(trace.name(id)));
-    if (touched < 2 && !returned) || !often || per_step < context.limit("allocator_churn.calls_per_step") {
+    if (touched < 2 && !returned) || !often || per_step < context.threshold("allocator_churn.calls_per_step") {
         return Vec::new();
     }
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
@@ -78,29 +78,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Allocator churn: {per_step:.0} calls per step allocate or free device memory and take {}",
         time(context.per_step(spent))
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "calls per step",
-            Metric::Number(per_step),
-            "Calls such as cudaMalloc, cudaFree, hipMalloc and cuMemCreate that start in a step, without the first \
-             step, per step. Calls for host memory and stream-ordered ones do not count.",
-        ),
-        Evidence::new(
-            "steps with such calls",
-            Metric::Count(touched as u64),
-            "Steps after the first that have any.",
-        ),
-        Evidence::new(
-            "time in them per step",
-            Metric::Ns(context.per_step(spent)),
-            "Host time in these calls, per step.",
-        ),
-        Evidence::new(
-            "waiting for the device per step",
-            Metric::Ns(context.per_step(waited)),
-            "The share of it in which a call that frees memory waited for device work launched before it.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "calls per step" => Amount::Number(per_step),
+            "Calls such as cudaMalloc, cudaFree, hipMalloc and cuMemCreate that start in a step, without the first step, per \
+             step. Calls for host memory and stream-ordered ones do not count.";
+        "steps with such calls" => Amount::Count(touched as u64), "Steps after the first that have any.";
+        "time in them per step" => Amount::Ns(context.per_step(spent)), "Host time in these calls, per step.";
+        "waiting for the device per step" => Amount::Ns(context.per_step(waited)),
+            "The share of it in which a call that frees memory waited for device work launched before it.";
+    };
     let full = full_device(context);
     finding.why = if full.is_some() {
         "The device's memory is nearly full, so the allocator returns its cache to the driver to make room and then \

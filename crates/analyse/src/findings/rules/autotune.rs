@@ -1,7 +1,7 @@
 //! Trials of algorithms: a library runs several for the same convolution and keeps the fastest (cudnn.benchmark).
 
 use super::text::time;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric};
+use crate::findings::{Amount, Confidence, Context, Estimate, Finding, evidence};
 use crate::names::by_name::ByName;
 
 /// A finding of the rule `rule` if the first step's convolutions launch so many times the kernels of later steps.
@@ -42,19 +42,13 @@ pub(super) fn find(context: &Context<'_>, rule: &'static str, factor: f64) -> Op
         steps[0].step,
         time(extra)
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "convolution kernels in the first step",
-            Metric::Count(first.0),
-            "Kernels, copies and memsets launched by operators whose name contains convolution.",
-        ),
-        Evidence::new("in a later step", Metric::Count(usual.0), "The same in the median of the later steps."),
-        Evidence::new(
-            "device time of the trials",
-            Metric::Ns(extra),
-            "Device time of these kernels in the first step, minus that of the median later step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "convolution kernels in the first step" => Amount::Count(first.0),
+            "Kernels, copies and memsets launched by operators whose name contains convolution.";
+        "in a later step" => Amount::Count(usual.0), "The same in the median of the later steps.";
+        "device time of the trials" => Amount::Ns(extra),
+            "Device time of these kernels in the first step, minus that of the median later step.";
+    };
     finding.why = "With torch.backends.cudnn.benchmark = True, cuDNN tries several algorithms the first time it sees a convolution \
                    of a new shape. That pays off while shapes stay the same; each new shape means new trials."
         .to_owned();

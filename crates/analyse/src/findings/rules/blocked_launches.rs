@@ -3,7 +3,7 @@
 use stepscope_model::{LaneId, Ns, SliceId};
 
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
     thresholds,
 };
 use crate::names::by_name::ByName;
@@ -28,7 +28,6 @@ pub(super) const RULE: Rule = Rule {
 /// Launch calls that stood still, and the median of all.
 struct BlockedLaunches {
     calls: Vec<SliceId>,
-    /// Time of these calls.
     ns: i64,
     median: i64,
     /// Allocating calls of other threads meanwhile.
@@ -38,7 +37,7 @@ struct BlockedLaunches {
 fn find(context: &Context<'_>) -> BlockedLaunches {
     let (trace, slices, host) = (context.trace(), context.trace().slices(), context.host());
     let mut found = BlockedLaunches { calls: Vec::new(), ns: 0, median: 0, allocations: Vec::new() };
-    let least = Ns((context.limit("blocked_launches.min_ms") * 1e6) as i64);
+    let least = Ns((context.threshold("blocked_launches.min_ms") * 1e6) as i64);
     let threads: Vec<LaneId> = host.main().into_iter().chain(host.backward().iter().copied()).collect();
     let in_steps = |at: Ns| context.steps().at(at).is_some();
     let launches = threads.iter().flat_map(|&lane| host.of_lane(lane));
@@ -68,7 +67,7 @@ fn find(context: &Context<'_>) -> BlockedLaunches {
     let others = others.finish().measured();
     for (start, end, call) in long {
         let overlap = others.length_in((start, end)).0 as f64 / (end - start).0.max(1) as f64;
-        if overlap >= context.limit("blocked_launches.min_overlap") {
+        if overlap >= context.threshold("blocked_launches.min_overlap") {
             found.calls.push(call);
             found.ns = found.ns.saturating_add((end - start).0);
         }
@@ -106,20 +105,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Blocked launches: launch calls take up to {:.0} ms while another thread is in {what}",
         longest as f64 / 1e6
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "blocked calls per step",
-            Metric::Number(blocked.calls.len() as f64 / steps as f64),
-            "Launch calls longer than blocked_launches.min_ms, with another thread in an allocating call for \
-             at least half of that time, per step.",
-        ),
-        Evidence::new(
-            "their time per step",
-            Metric::Ns(blocked.ns / steps),
-            "Time the launching threads spent in these calls.",
-        ),
-        Evidence::new("median launch call", Metric::Ns(blocked.median), "The median time of all launch calls."),
-    ];
+    finding.evidence = evidence! {
+        "blocked calls per step" => Amount::Number(blocked.calls.len() as f64 / steps as f64),
+            "Launch calls longer than blocked_launches.min_ms, with another thread in an allocating call for at least half of \
+             that time, per step.";
+        "their time per step" => Amount::Ns(blocked.ns / steps), "Time the launching threads spent in these calls.";
+        "median launch call" => Amount::Ns(blocked.median), "The median time of all launch calls.";
+    };
     finding.why = "The driver has one lock for much of its work. Allocating pinned memory holds it for milliseconds, and launches from \
                    other threads wait. A data loader's pinning thread allocates until its cache of pinned buffers is large enough."
         .to_owned();

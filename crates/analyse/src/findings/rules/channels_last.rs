@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use super::matrix::scale;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::roofline::{Family, OpCost};
@@ -38,7 +38,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .collect();
     let ns = transpositions.iter().map(|&id| slices.dur(id)).sum::<Ns>().0;
     let share = ns as f64 / context.attributed_ns().max(1) as f64;
-    if share < context.limit("channels_last.min_share") {
+    if share < context.threshold("channels_last.min_share") {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
@@ -55,22 +55,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Memory format: {:.0}% of the device time goes into transposing tensors for convolutions",
         share * 100.0
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "transposing",
-            Metric::Share(share),
-            "Device time of kernels that change between NCHW and NHWC, divided by all device time.",
-        ),
-        Evidence::new(
-            "such kernels per step",
-            Metric::Count((transpositions.len() / steps) as u64),
-            "Kernels that change between NCHW and NHWC, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "transposing" => Amount::Share(share),
+            "Device time of kernels that change between NCHW and NHWC, divided by all device time.";
+        "such kernels per step" => Amount::Count((transpositions.len() / steps) as u64),
+            "Kernels that change between NCHW and NHWC, per step.";
+    };
     if norms > 0 {
         finding.evidence.push(Evidence::new(
             "batch normalization in NCHW per step",
-            Metric::Ns(norms / steps as i64),
+            Amount::Ns(norms / steps as i64),
             "Device time of batch normalization whose kernels reach less than half of the memory bandwidth.",
         ));
     }
@@ -92,7 +86,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 /// Batch normalizations far from the memory's rate, which channels-last kernels come near: statistics and result
 /// read the input once each, so they move half as much again as the least.
 fn slow_norms(context: &Context<'_>, edit: &mut Edit<'_>) -> i64 {
-    let efficiency = context.limit("assume.memory_efficiency");
+    let efficiency = context.threshold("assume.memory_efficiency");
     let mut found = Ns::ZERO;
     let is_batch_norm = |op: &&OpCost| {
         op.cost.family == Family::Normalization && context.trace().name(op.slice).contains("batch_norm")

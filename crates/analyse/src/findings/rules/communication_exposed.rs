@@ -6,7 +6,8 @@ use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice, thresholds,
+    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
+    thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::collective::Operation;
@@ -38,7 +39,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let (kernels, host) = exposed(row);
     let both = kernels.saturating_add(host);
     let share = both as f64 / row.wall_ns.max(1) as f64;
-    if share < context.limit("communication_exposed.min_share") {
+    if share < context.threshold("communication_exposed.min_share") {
         return Vec::new();
     }
     let per_step = |ns: i64| ns / (context.counted_steps() as i64).max(1);
@@ -56,32 +57,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         share * 100.0,
         if sent.small { ", mostly in small messages" } else { "" }
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "exposed communication per step",
-            Metric::Ns(per_step(both)),
-            "Time of a device in communication that no computation hides, averaged over the whole steps: the sum of the two below.",
-        ),
-        Evidence::new(
-            "in kernels",
-            Metric::Ns(per_step(kernels)),
-            "A communication kernel ran and nothing computed.",
-        ),
-        Evidence::new(
-            "on the host",
-            Metric::Ns(per_step(host)),
-            "The device was idle while the host was in a communication library.",
-        ),
-        Evidence::new(
-            "share of the step",
-            Metric::Share(share),
-            "Exposed communication divided by the steps' wall time.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "exposed communication per step" => Amount::Ns(per_step(both)),
+            "Time of a device in communication that no computation hides, averaged over the whole steps: the sum of the two \
+             below.";
+        "in kernels" => Amount::Ns(per_step(kernels)), "A communication kernel ran and nothing computed.";
+        "on the host" => Amount::Ns(per_step(host)), "The device was idle while the host was in a communication library.";
+        "share of the step" => Amount::Share(share), "Exposed communication divided by the steps' wall time.";
+    };
     for (name, (count, ns, _)) in names.iter().take(3) {
         finding.evidence.push(Evidence::new(
             format!("{name}, {count} times"),
-            Metric::Ns(*ns),
+            Amount::Ns(*ns),
             "Summed time of these ranges or kernels in the whole recording, hidden or not.",
         ));
     }
@@ -90,7 +77,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             row.bus_bytes_per_second.map_or("unknown".to_owned(), |rate| format!("{:.1} GB/s", rate / 1e9));
         finding.evidence.push(Evidence::new(
             format!("{} of {} KiB, bus bandwidth", row.operation.name(), row.bytes.unwrap_or(0) / 1024),
-            Metric::Text(rate),
+            Amount::Text(rate),
             "The collective with most exposed time: the size of its message, and how fast each link carried it.",
         ));
     }
@@ -121,7 +108,7 @@ struct MessageSizes {
 
 impl MessageSizes {
     fn from_run(context: &Context<'_>) -> MessageSizes {
-        let limit = (context.limit("communication_exposed.small_kib") * 1024.0) as i64;
+        let limit = (context.threshold("communication_exposed.small_kib") * 1024.0) as i64;
         let mut rows = context.collectives().rows;
         rows.retain(|row| row.bytes.is_some_and(|bytes| bytes > 0));
         let exposed = |small: bool| -> Ns {

@@ -5,7 +5,7 @@ use stepscope_model::Ns;
 use super::autotune;
 use super::text::{steps, time};
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -25,14 +25,14 @@ pub(super) const RULE: Rule = Rule {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let warm_up = context.warm_up();
     let all = &context.steps().steps;
-    let limit = context.limit("compilation.step_share");
+    let limit = context.threshold("compilation.step_share");
     let above = |times: &[i64]| -> Vec<usize> {
         let share = |i: usize| times[i] as f64 / (all[i].window().1 - all[i].window().0).0.max(1) as f64;
         (0..times.len().min(all.len())).filter(|&i| share(i) >= limit).collect()
     };
     let (compiles, loads) = (above(&warm_up.compiling), above(&warm_up.loading));
     if compiles.is_empty() && loads.is_empty() {
-        return autotune::find(context, RULE.name, context.limit("compilation.autotune_factor"))
+        return autotune::find(context, RULE.name, context.threshold("compilation.autotune_factor"))
             .into_iter()
             .collect();
     }
@@ -41,8 +41,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     let sum = |all: &[i64]| all.iter().map(|&ns| Ns(ns)).sum::<Ns>().0;
     let (compiling, loading) = (sum(&warm_up.compiling), sum(&warm_up.loading));
-    let again =
-        compiles.len() as f64 >= context.limit("compilation.recompiling_steps") && !context.steps().synthetic;
+    let again = compiles.len() as f64 >= context.threshold("compilation.recompiling_steps")
+        && !context.steps().synthetic;
     let what = if compiling >= loading { "compiling code" } else { "loading code onto the device" };
     finding.confidence = if compiling >= loading { Confidence::High } else { Confidence::Medium };
     finding.title = if again {
@@ -61,30 +61,21 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             time(compiling.saturating_add(loading))
         )
     };
-    finding.evidence = vec![
-        Evidence::new(
-            "compilation",
-            Metric::Ns(compiling),
-            "Time in all steps in which the host traced, lowered or built code: torch.compile's own ranges, and Python \
-             calls of its compilers where stacks were recorded.",
-        ),
-        Evidence::new(
-            "loading",
-            Metric::Ns(loading),
-            "Time in all steps outside of compilation in which device code was loaded: pauses the profiler names lazy \
-             function loading or module loading, and calls such as cuModuleLoadData and cuLibraryLoadData.",
-        ),
-        Evidence::new(
-            "steps that compile",
-            Metric::Count(compiles.len() as u64),
-            "Steps in which compilation takes at least the share of the step given by compilation.step_share.",
-        ),
-        Evidence::new("steps that load", Metric::Count(loads.len() as u64), "The same for loading."),
-    ];
+    finding.evidence = evidence! {
+        "compilation" => Amount::Ns(compiling),
+            "Time in all steps in which the host traced, lowered or built code: torch.compile's own ranges, and Python calls \
+             of its compilers where stacks were recorded.";
+        "loading" => Amount::Ns(loading),
+            "Time in all steps outside of compilation in which device code was loaded: pauses the profiler names lazy function \
+             loading or module loading, and calls such as cuModuleLoadData and cuLibraryLoadData.";
+        "steps that compile" => Amount::Count(compiles.len() as u64),
+            "Steps in which compilation takes at least the share of the step given by compilation.step_share.";
+        "steps that load" => Amount::Count(loads.len() as u64), "The same for loading.";
+    };
     if let Some(ids) = compile_ids(context) {
         finding.evidence.push(Evidence::new(
             "compile ids",
-            Metric::Text(ids),
+            Amount::Text(ids),
             "Frame and attempt of torch.compile as its ranges name them: 3/2 is the second recompilation of frame 3.",
         ));
     }

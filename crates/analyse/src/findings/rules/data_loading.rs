@@ -4,10 +4,11 @@ use stepscope_model::Ns;
 
 use super::xla;
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice, thresholds,
+    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
+    thresholds,
 };
 use crate::replay::{HostPiece, Scenario};
-use crate::scope::intervals::{Collector, Measured};
+use crate::scope::intervals::{Collector, CumulativeSpans};
 use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
@@ -24,7 +25,7 @@ pub(super) const RULE: Rule = Rule {
 /// Batches are there at once.
 struct BatchesReady {
     /// When another thread fetched one for the main thread.
-    elsewhere: Measured,
+    elsewhere: CumulativeSpans,
 }
 
 impl BatchesReady {
@@ -74,7 +75,7 @@ fn on_the_host(finding: &mut Finding) {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let loading = context.loading();
     let share = loading.exposed_ns as f64 / loading.wall_ns.max(1) as f64;
-    if share < context.limit("data_loading.min_share") {
+    if share < context.threshold("data_loading.min_share") {
         return Vec::new();
     }
     let Some(mut finding) =
@@ -86,22 +87,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.confidence = if named { Confidence::High } else { Confidence::Medium };
     let who = if has_device(context) { "the device waits" } else { "the program waits" };
     finding.title = format!("Data loading: {who} for the next batch {:.0}% of the time", share * 100.0);
-    finding.evidence = vec![
-        Evidence::new(
-            "exposed data loading per step",
-            Metric::Ns(context.per_step(loading.exposed_ns)),
-            "Time the main thread spent fetching the next batch while all devices were idle, averaged over the steps.",
-        ),
-        Evidence::new(
-            "share of the step",
-            Metric::Share(share),
-            "Exposed data loading divided by the steps' wall time.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "exposed data loading per step" => Amount::Ns(context.per_step(loading.exposed_ns)),
+            "Time the main thread spent fetching the next batch while all devices were idle, averaged over the steps.";
+        "share of the step" => Amount::Share(share), "Exposed data loading divided by the steps' wall time.";
+    };
     if let Some(range) = &loading.range {
         finding.evidence.push(Evidence::new(
             "fetched in",
-            Metric::Text(range.clone()),
+            Amount::Text(range.clone()),
             "The recorded range in which batches are fetched.",
         ));
     }
@@ -110,7 +104,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if let Some(place) = &place {
         finding.evidence.push(Evidence::new(
             "most of it in",
-            Metric::Text(place.clone()),
+            Amount::Text(place.clone()),
             "The function of the program in which most of the main thread's loading goes by; where a sampler looked, its estimate.",
         ));
     }
@@ -119,7 +113,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let names: Vec<&str> = loading.operators.iter().take(3).map(|o| o.0.as_str()).collect();
         finding.evidence.push(Evidence::new(
             format!("tensor operators while loading ({})", names.join(", ")),
-            Metric::Ns(context.per_step(transforms)),
+            Amount::Ns(context.per_step(transforms)),
             "Self time per step of operators that ran inside data loading on the main thread: transforms and collation.",
         ));
     }

@@ -3,7 +3,7 @@
 use stepscope_model::{Kind, SliceId};
 
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, ShownSlice, thresholds,
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, ShownSlice, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 
@@ -24,7 +24,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let mut is_forward = ByName::new(trace, is_forward);
     let mut forwards: Vec<SliceId> = host().filter(|&id| is_forward.get(slices.name(id))).collect();
     let devices = context.account().devices.iter().filter(|row| row.device.is_some()).count();
-    let enough = devices as f64 >= context.limit("data_parallel.devices");
+    let enough = devices as f64 >= context.threshold("data_parallel.devices");
     let named = !forwards.is_empty();
     if !named {
         // Its autograd functions are known by name, but only all of them together are a sign.
@@ -42,15 +42,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         0 | 1 => "torch.nn.DataParallel is in use".to_owned(),
         n => format!("torch.nn.DataParallel drives {n} devices from one process"),
     };
-    finding.evidence = vec![
-        Evidence::new("devices", Metric::Count(devices as u64), "Devices that were busy in this process."),
-        Evidence::new(
-            "seen in",
-            Metric::Text(trace.name(forwards[0]).to_owned()),
+    finding.evidence = evidence! {
+        "devices" => Amount::Count(devices as u64), "Devices that were busy in this process.";
+        "seen in" => Amount::Text(trace.name(forwards[0]).to_owned()),
             "The range that DataParallel records, a Python call of its file, or one of its autograd functions (Scatter, \
-             Broadcast, Gather).",
-        ),
-    ];
+             Broadcast, Gather).";
+    };
     finding.why = "In each step DataParallel copies the model to every device, splits the batch, runs one thread per device under a \
                    single GIL, and gathers outputs and gradients on the first device, which also uses the most \
                    memory. PyTorch advises against it."

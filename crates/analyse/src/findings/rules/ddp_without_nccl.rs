@@ -4,7 +4,8 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, ShownSlice, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, ShownSlice, evidence,
+    thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::comm::is_comm_kernel;
@@ -51,7 +52,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let spent = ranges.iter().map(|&id| slices.dur(id)).sum::<Ns>().0;
     let wall = context.steps().wall_ns();
-    if (spent as f64) < context.limit("ddp_without_nccl.min_share") * wall as f64 {
+    if (spent as f64) < context.threshold("ddp_without_nccl.min_share") * wall as f64 {
         return Vec::new();
     }
     let idle =
@@ -67,28 +68,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         context.severity(exposed as f64 / context.step_ns().max(1) as f64).unwrap_or(Severity::Info);
     finding.confidence = if on_device { Confidence::High } else { Confidence::Medium };
     finding.title = format!("Ranks exchange GPU tensors over {backend} instead of NCCL");
-    finding.evidence = vec![
-        Evidence::new(
-            "backend",
-            Metric::Text(backend),
-            "The communication library: as the file describes the job, otherwise from the names of its ranges.",
-        ),
-        Evidence::new(
-            "its ranges",
-            Metric::Count(ranges.len() as u64),
-            "Host ranges of the library in the recording.",
-        ),
-        Evidence::new("time in them", Metric::Ns(spent), "Summed time of these ranges."),
-        Evidence::new(
-            "device idle meanwhile, per step",
-            Metric::Ns(exposed),
-            "Time per step in which a device was idle and the host in communication.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "backend" => Amount::Text(backend),
+            "The communication library: as the file describes the job, otherwise from the names of its ranges.";
+        "its ranges" => Amount::Count(ranges.len() as u64), "Host ranges of the library in the recording.";
+        "time in them" => Amount::Ns(spent), "Summed time of these ranges.";
+        "device idle meanwhile, per step" => Amount::Ns(exposed),
+            "Time per step in which a device was idle and the host in communication.";
+    };
     if let Some(world) = distributed.and_then(|d| d.world_size) {
         finding.evidence.push(Evidence::new(
             "ranks",
-            Metric::Count(world.max(0) as u64),
+            Amount::Count(world.max(0) as u64),
             "The world size in the file.",
         ));
     }

@@ -6,7 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Attr, Kind, Program, ResultShape};
 
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Confidence, Context, Finding, OtherFrameworks, Rule, evidence, thresholds};
 use crate::programs::program_memory;
 
 pub(super) const RULE: Rule = Rule {
@@ -71,14 +71,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             ran.insert(program, ());
         }
     }
-    let least = context.limit("donation.min_mib") * f64::from(1 << 20);
+    let least = context.threshold("donation.min_mib") * f64::from(1 << 20);
     let of = |program: &Program| {
         let memory = program_memory(program)?;
         let (could, arrays) = exchangeable(program);
         let kept = could.min(memory.arguments).saturating_sub(memory.aliased).min(memory.results);
         let whole = memory.peak.unwrap_or(memory.total()).max(1);
         let share = kept as f64 / whole as f64;
-        (kept as f64 >= least && share >= context.limit("donation.min_share"))
+        (kept as f64 >= least && share >= context.threshold("donation.min_share"))
             .then_some((kept, arrays, share, whole))
     };
     let running = trace.programs().iter().filter(|program| ran.contains_key(&program.id));
@@ -91,25 +91,15 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Donation: {} keeps {mib:.0} MiB of old arrays while it makes new ones of the same shapes",
         program.name
     );
-    let metric = |bytes: u64| Metric::Bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
-    finding.evidence = vec![
-        Evidence::new(
-            "could be taken over",
-            metric(kept),
-            "Bytes of results that have the shape of an argument each, without those that take one over already.",
-        ),
-        Evidence::new(
-            "share of its memory",
-            Metric::Share(share),
-            "The same divided by the most memory that the compiler planned for the function at one time.",
-        ),
-        Evidence::new(
-            "planned memory",
-            metric(whole),
-            "The most memory that the compiler planned at one time.",
-        ),
-        Evidence::new("arrays", Metric::Count(arrays), "Results that have the shape of an argument each."),
-    ];
+    let metric = |bytes: u64| Amount::Bytes(i64::try_from(bytes).unwrap_or(i64::MAX));
+    finding.evidence = evidence! {
+        "could be taken over" => metric(kept),
+            "Bytes of results that have the shape of an argument each, without those that take one over already.";
+        "share of its memory" => Amount::Share(share),
+            "The same divided by the most memory that the compiler planned for the function at one time.";
+        "planned memory" => metric(whole), "The most memory that the compiler planned at one time.";
+        "arrays" => Amount::Count(arrays), "Results that have the shape of an argument each.";
+    };
     finding.why = "A function must not change its arguments, so the compiler makes results of their own, and both are in memory \
                    until the call returns. Arguments that are donated become the results."
         .to_owned();

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, Input, Kind, Ns, Order, SliceId, StrId, parse_shapes};
 
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::shapes::texts;
@@ -91,7 +91,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let total: Ns = if on_device { by_op.values().copied().sum() } else { computing.finish().length() };
     let per_step = context.per_step(total.0);
     let share = per_step as f64 / context.step_ns().max(1) as f64;
-    if share < context.limit("double_precision.min_share") || total == Ns::ZERO {
+    if share < context.threshold("double_precision.min_share") || total == Ns::ZERO {
         return Vec::new();
     }
     let saves = match on_device {
@@ -104,15 +104,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let names: Vec<&str> = ops.iter().take(3).map(|(op, _)| trace.text(*op)).collect();
     finding.confidence = Confidence::Medium;
     finding.title = format!("Double precision: {:.0}% of the step computes in 64 bits", share * 100.0);
-    finding.evidence = vec![
-        Evidence::new(
-            "in 64 bits",
-            Metric::Share(share),
+    finding.evidence = evidence! {
+        "in 64 bits" => Amount::Share(share),
             "Time of operators with a 64-bit floating-point input divided by the steps' time: their kernels' on the device, or \
-             their own on the main thread where no device works for them.",
-        ),
-        Evidence::new("mostly", Metric::Text(names.join(", ")), "The operators with most of that time."),
-    ];
+             their own on the main thread where no device works for them.";
+        "mostly" => Amount::Text(names.join(", ")), "The operators with most of that time.";
+    };
     finding.why =
         "NumPy's default is 64 bits, and a tensor made from such an array keeps it. Twice as many bytes \
                    move, processors compute half as many values at once, and GPUs made for graphics far fewer."

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Trace};
 
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::framework::{compiled_function, eager_operation};
@@ -61,7 +61,6 @@ impl Scenario for Compiled<'_> {
 
 /// What the main thread hands over: every call of its own, of operations and of compiled functions.
 struct MainThreadCalls {
-    /// By name, with one of each.
     names: HashMap<StrId, (u64, SliceId), RandomState>,
     count: u64,
 }
@@ -90,7 +89,7 @@ fn main_thread_calls(context: &Context<'_>) -> MainThreadCalls {
 /// Whether a step consists of many operations.
 pub(super) fn runs_one_by_one(context: &Context<'_>) -> bool {
     let steps = context.steps().steps.len().max(1) as f64;
-    main_thread_calls(context).count as f64 >= context.limit("eager_operations.min_per_step") * steps
+    main_thread_calls(context).count as f64 >= context.threshold("eager_operations.min_per_step") * steps
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
@@ -98,12 +97,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let handed = main_thread_calls(context);
     let steps = context.steps().steps.len().max(1);
     let per_step = handed.count as f64 / steps as f64;
-    if per_step < context.limit("eager_operations.min_per_step") {
+    if per_step < context.threshold("eager_operations.min_per_step") {
         return Vec::new();
     }
     let on_device = context.device_work().next().is_some();
     let saves = context.saves(&Compiled { trace: context.trace(), on_device });
-    if (saves.recorded_ns as f64) < context.limit("eager_operations.min_share") * context.step_ns() as f64 {
+    if (saves.recorded_ns as f64) < context.threshold("eager_operations.min_share") * context.step_ns() as f64 {
         return Vec::new();
     }
     // The compiled function has to be called too.
@@ -128,18 +127,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             most.join(", ")
         ),
     };
-    finding.evidence = vec![
-        Evidence::new(
-            "handed over per step",
-            Metric::Number(per_step),
-            "Operations and compiled functions that the main thread calls, per step; what they call is part of them.",
-        ),
-        Evidence::new(
-            "different ones",
-            Metric::Count(names.len() as u64),
-            "How many different names these calls have.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "handed over per step" => Amount::Number(per_step),
+            "Operations and compiled functions that the main thread calls, per step; what they call is part of them.";
+        "different ones" => Amount::Count(names.len() as u64), "How many different names these calls have.";
+    };
     finding.why = "Each operation is looked up, checked and handed to the device on its own, which costs the host far more than a \
                    small operation costs the device. The compiler cannot fuse what it sees one at a time."
         .to_owned();

@@ -5,7 +5,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 use super::xla::{JAX_PREFETCH, staging};
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
@@ -38,8 +38,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let exposed_share = exposed as f64 / total.max(1) as f64;
     let copy_share = total as f64 / wall.max(1) as f64;
     if total == 0
-        || exposed_share < context.limit("exposed_copies.min_exposed_share")
-        || copy_share > context.limit("exposed_copies.max_copy_share")
+        || exposed_share < context.threshold("exposed_copies.min_exposed_share")
+        || copy_share > context.threshold("exposed_copies.max_copy_share")
     {
         return Vec::new();
     }
@@ -57,19 +57,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let moved = copies.iter().filter_map(|&c| bytes(trace, c)).fold(0, i64::saturating_add);
     finding.confidence = Confidence::Medium;
     finding.title = "Exposed copies: the device computes nothing while its input is copied".to_owned();
-    finding.evidence = vec![
-        Evidence::new(
-            "copying per step",
-            Metric::Ns(total / steps),
-            "Time of the copies to the device, per step.",
-        ),
-        Evidence::new(
-            "exposed share",
-            Metric::Share(exposed_share),
-            "Share of that time during which no kernel ran on the same device.",
-        ),
-        Evidence::new("bytes per step", Metric::Bytes(moved / steps), "Bytes copied to the device, per step."),
-    ];
+    finding.evidence = evidence! {
+        "copying per step" => Amount::Ns(total / steps), "Time of the copies to the device, per step.";
+        "exposed share" => Amount::Share(exposed_share), "Share of that time during which no kernel ran on the same device.";
+        "bytes per step" => Amount::Bytes(moved / steps), "Bytes copied to the device, per step.";
+    };
     finding.why = "The copies and the kernels are in the same stream, so they run one after the other, although the device has \
                    separate engines for copies."
         .to_owned();

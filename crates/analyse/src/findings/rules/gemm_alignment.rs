@@ -3,7 +3,7 @@
 use super::matrix::{good_ns, kernels, scale, total};
 use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::roofline::{Family, OpCost, Precision};
 use stepscope_model::{Attr, Input, Order, parse_shapes};
@@ -63,13 +63,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             Precision::Tf32 => 4,
             _ => continue,
         };
-        if op.cost.family != Family::Gemm || (op.cost.flops as f64) < context.limit("gemm_alignment.min_flops")
+        if op.cost.family != Family::Gemm
+            || (op.cost.flops as f64) < context.threshold("gemm_alignment.min_flops")
         {
             continue;
         }
         let (Some(peak), Some(good)) = (op.ideal, good_ns(context, op, op.precision, 1.0)) else { continue };
         let reached = peak.ns() / op.device_ns.max(1) as f64;
-        if reached > context.limit("gemm_alignment.max_efficiency") || good >= op.device_ns as f64 {
+        if reached > context.threshold("gemm_alignment.max_efficiency") || good >= op.device_ns as f64 {
             continue;
         }
         let odd = odd_rows(context, op, multiple);
@@ -103,17 +104,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             listed.join(", ")
         ),
     };
-    finding.evidence = vec![Evidence::new(
-        "such products",
-        Metric::Share(share),
-        "Device time of products with an odd size that reach little of the peak, divided by all device time.",
-    )];
+    finding.evidence = evidence! {
+        "such products" => Amount::Share(share),
+            "Device time of products with an odd size that reach little of the peak, divided by all device time.";
+    };
     if ops.is_empty() {
         finding.evidence.push(example(context, &by_name));
     } else {
         finding.evidence.push(Evidence::new(
             "sizes",
-            Metric::Text(listed.join(", ")),
+            Amount::Text(listed.join(", ")),
             "Elements per row in memory, of their operands or results, that are not multiples of 8 (TF32: 4). A transposed \
              operand's rows in memory are its columns.",
         ));
@@ -121,7 +121,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if let Some(&kernel) = kernels(context, &ops).first() {
         finding.evidence.push(Evidence::new(
             "for example",
-            Metric::Text(context.trace().name(kernel).to_owned()),
+            Amount::Text(context.trace().name(kernel).to_owned()),
             "A kernel of the longest of them.",
         ));
     }

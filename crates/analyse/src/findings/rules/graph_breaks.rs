@@ -1,6 +1,8 @@
 //! Compiled code that leaves the graph: breaks, and the time it takes to find compiled code again.
 
-use crate::findings::{Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
+use crate::findings::{
+    Amount, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
+};
 
 pub(super) const RULE: Rule = Rule {
     name: "graph_breaks",
@@ -21,8 +23,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let guards = health.lookup_ns / steps;
     let guard_share = guards as f64 / context.step_ns().max(1) as f64;
     let breaks = health.breaks_per_step;
-    let slow_guards = guard_share >= context.limit("graph_breaks.min_guard_share");
-    if !(slow_guards || breaks > 0.0 && breaks >= context.limit("graph_breaks.min_per_step")) {
+    let slow_guards = guard_share >= context.threshold("graph_breaks.min_guard_share");
+    if !(slow_guards || breaks > 0.0 && breaks >= context.threshold("graph_breaks.min_per_step")) {
         return Vec::new();
     }
     let costing = slow_guards
@@ -45,32 +47,19 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             format!("Graph breaks: compiled code is left and entered again {times} per step")
         }
     };
-    finding.evidence = vec![
-        Evidence::new(
-            "breaks per step",
-            Metric::Number(breaks),
-            "How often one compiled region is entered inside of another, per step: each is a break of the graph.",
-        ),
-        Evidence::new(
-            "regions entered per step",
-            Metric::Number(health.calls_per_step),
-            "Calls of compiled regions, per step.",
-        ),
-        Evidence::new(
-            "operators in between, per step",
-            Metric::Number(health.eager_per_step),
-            "Operators that ran without being compiled between compiled parts, per step.",
-        ),
-        Evidence::new(
-            "looking for compiled code, per step",
-            Metric::Ns(guards),
-            "Time of cache lookups, in which guards are checked, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "breaks per step" => Amount::Number(breaks),
+            "How often one compiled region is entered inside of another, per step: each is a break of the graph.";
+        "regions entered per step" => Amount::Number(health.calls_per_step), "Calls of compiled regions, per step.";
+        "operators in between, per step" => Amount::Number(health.eager_per_step),
+            "Operators that ran without being compiled between compiled parts, per step.";
+        "looking for compiled code, per step" => Amount::Ns(guards),
+            "Time of cache lookups, in which guards are checked, per step.";
+    };
     if let Some(row) = compiled.eager.iter().find(|row| row.in_regions > 0) {
         finding.evidence.push(Evidence::new(
             "for example",
-            Metric::Text(row.name.clone()),
+            Amount::Text(row.name.clone()),
             "The operator with most time that ran uncompiled inside of a region.",
         ));
     }

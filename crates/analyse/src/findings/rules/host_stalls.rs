@@ -9,7 +9,7 @@ use super::xla::{JAX_PREFETCH, TF_PIPELINE};
 use crate::causes::cause::Cause;
 use crate::causes::idle::{Gap, GapPart};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, is_users, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, is_users, thresholds,
 };
 use crate::names::ranges::step_number;
 use crate::threads::activity::Activity;
@@ -33,14 +33,13 @@ pub(super) const RULE: Rule = Rule {
 struct Stall {
     /// The host's segments in it, with their recorded time.
     pieces: Vec<Segment>,
-    /// Their time without the profiler.
     ns: i64,
     /// How much of that passed in operators of the framework.
     in_operators_ns: i64,
 }
 
 fn stalls(context: &Context<'_>) -> Vec<Stall> {
-    let least = (context.limit("host_stalls.min_ms") * 1e6) as i64;
+    let least = (context.threshold("host_stalls.min_ms") * 1e6) as i64;
     let idle = context.idle();
     let launching = launching_operators(context);
     // One device is enough: the others wait for the same host.
@@ -128,7 +127,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let sum = |of: fn(&Stall) -> i64| stalls.iter().map(|stall| Ns(of(stall))).sum::<Ns>().0;
     let total = sum(|stall| stall.ns);
     let share = context.per_step(total) as f64 / context.unprofiled().step_ns.max(1) as f64;
-    if share < context.limit("host_stalls.min_share") {
+    if share < context.threshold("host_stalls.min_share") {
         return Vec::new();
     }
     let mut edit = Edit::new(trace);
@@ -155,24 +154,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "Host stalls: the device waits {:.0}% of the time for code that launches nothing, mostly in {place}",
         share * 100.0
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "stalls per step",
-            Metric::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
-            "Device gaps in which the host spent at least host_stalls.min_ms in Python or in operators that \
-             launched nothing, per step.",
-        ),
-        Evidence::new(
-            "their time per step",
-            Metric::Ns(per_step),
-            "Their time without the profiler, per step.",
-        ),
-        Evidence::new(
-            "the longest",
-            Metric::Ns(longest.map_or(0, |stall| stall.ns)),
-            "The host's own time in the longest of them.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "stalls per step" => Amount::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),
+            "Device gaps in which the host spent at least host_stalls.min_ms in Python or in operators that launched nothing, \
+             per step.";
+        "their time per step" => Amount::Ns(per_step), "Their time without the profiler, per step.";
+        "the longest" => Amount::Ns(longest.map_or(0, |stall| stall.ns)), "The host's own time in the longest of them.";
+    };
     finding.source = slice.and_then(|id| context.source(id)).or_else(|| sampled.map(str::to_owned));
     (finding.why, finding.fix, finding.code) = if prepares {
         (

@@ -5,7 +5,7 @@ use stepscope_model::{Kind, SliceId};
 use super::eager_operations;
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
@@ -48,9 +48,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let steps = context.steps().steps.len().max(1);
     let bound = |row: &&crate::causes::launches::LaunchRow| {
-        row.launch_bound_share >= context.limit("launch_bound.min_share")
-            && row.dry_share >= context.limit("launch_bound.min_dry_share")
-            && row.launches as f64 >= context.limit("launch_bound.min_launches_per_step") * steps as f64
+        row.launch_bound_share >= context.threshold("launch_bound.min_share")
+            && row.dry_share >= context.threshold("launch_bound.min_dry_share")
+            && row.launches as f64 >= context.threshold("launch_bound.min_launches_per_step") * steps as f64
     };
     let Some(row) = context
         .launches()
@@ -78,34 +78,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         row.launch_bound_share * 100.0
     );
     let per_step = row.launches / steps as u64;
-    finding.evidence = vec![
-        Evidence::new(
-            "idle for launching",
-            Metric::Share(row.launch_bound_share),
-            "Share of the steps in which the device was idle while the host was in operators, Python or launch calls, or the launch was on its way.",
-        ),
-        Evidence::new(
-            "launches per step",
-            Metric::Count(per_step),
-            "Kernels, copies and memsets launched, per step.",
-        ),
-        Evidence::new("median kernel", Metric::Ns(row.kernel_p50_ns), "Median time of a kernel on the device."),
-        Evidence::new(
-            "median launch call",
-            Metric::Ns(row.call_p50_ns),
-            "Median time of a launching call on the host.",
-        ),
-        Evidence::new(
-            "found the stream empty",
-            Metric::Share(row.dry_share),
-            "Share of the work whose stream had nothing running or queued when it was launched.",
-        ),
-        Evidence::new(
-            "mean queue",
-            Metric::Number(row.queue_mean),
-            "Work launched but not started, averaged over time.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "idle for launching" => Amount::Share(row.launch_bound_share),
+            "Share of the steps in which the device was idle while the host was in operators, Python or launch calls, or the \
+             launch was on its way.";
+        "launches per step" => Amount::Count(per_step), "Kernels, copies and memsets launched, per step.";
+        "median kernel" => Amount::Ns(row.kernel_p50_ns), "Median time of a kernel on the device.";
+        "median launch call" => Amount::Ns(row.call_p50_ns), "Median time of a launching call on the host.";
+        "found the stream empty" => Amount::Share(row.dry_share),
+            "Share of the work whose stream had nothing running or queued when it was launched.";
+        "mean queue" => Amount::Number(row.queue_mean), "Work launched but not started, averaged over time.";
+    };
     finding.why =
         "Each operator costs the host microseconds of Python, dispatch and launch. The device often finishes \
                    its work before the next launch arrives, and then waits."
@@ -120,7 +103,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 
 /// What kind of program it is, which decides what helps.
 struct Program {
-    /// Some of it was compiled.
     compiled: bool,
     /// Some of it is launched as whole graphs.
     graphed: bool,

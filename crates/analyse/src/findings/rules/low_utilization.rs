@@ -2,7 +2,7 @@
 
 use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
-use crate::findings::{Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Context, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds};
 use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let least = context.limit("low_utilization.busy_share");
+    let least = context.threshold("low_utilization.busy_share");
     let busy = |row: &AccountRow| 1.0 - row.causes.idle() as f64 / row.wall_ns as f64;
     let devices = context.account().devices.iter().filter(|row| row.device.is_some() && row.wall_ns > 0);
     let mut idle: Vec<&AccountRow> = devices.filter(|row| busy(row) < least).collect();
@@ -38,15 +38,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         n if most == fewest => format!("{n} GPUs are idle {most} of the time, mostly: {reason}"),
         n => format!("{n} GPUs are idle {fewest} to {most} of the time, mostly: {reason}"),
     };
-    finding.evidence = vec![Evidence::new(
-        if idle.len() > 1 { format!("GPU {device} busy") } else { "busy".to_owned() },
-        Metric::Share(busy(worst)),
-        "Share of the steps' wall time during which at least one kernel, copy or memset ran on the device.",
-    )];
+    finding.evidence = evidence! {
+        if idle.len() > 1 { format!("GPU {device} busy") } else { "busy".to_owned() } => Amount::Share(busy(worst)),
+            "Share of the steps' wall time during which at least one kernel, copy or memset ran on the device.";
+    };
     for (cause, ns) in causes.iter().take(4) {
         finding.evidence.push(Evidence::new(
             cause.label(),
-            Metric::Ns(ns / steps),
+            Amount::Ns(ns / steps),
             "Idle time with this cause, per step, as in `stepscope account`.",
         ));
     }

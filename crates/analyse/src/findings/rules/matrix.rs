@@ -13,9 +13,9 @@ pub(super) use crate::roofline::efficiency::is_matrix;
 /// How long a well-made kernel would take, by the assumptions in force.
 pub(super) fn good_ns(context: &Context<'_>, op: &OpCost, precision: Precision, narrower: f64) -> Option<f64> {
     let efficiency = Efficiency {
-        matrix: context.limit("assume.matrix_efficiency"),
-        attention: context.limit("assume.attention_efficiency"),
-        memory: context.limit("assume.memory_efficiency"),
+        matrix: context.threshold("assume.matrix_efficiency"),
+        attention: context.threshold("assume.attention_efficiency"),
+        memory: context.threshold("assume.memory_efficiency"),
     };
     efficiency.ns(op, precision, narrower)
 }

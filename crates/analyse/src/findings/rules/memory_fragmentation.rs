@@ -3,7 +3,7 @@
 use super::memory_near_limit::capacity;
 use super::text::size;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::memory::DeviceMemory;
 
@@ -30,13 +30,13 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     let held = memory.peak_reserved_bytes.filter(|&held| held > 0)?;
     let unused = held.saturating_sub(memory.peak_allocated_bytes);
     let share = unused as f64 / held as f64;
-    let enough = unused as f64 >= context.limit("memory_fragmentation.gib") * GIB;
-    if !enough || share < context.limit("memory_fragmentation.share") {
+    let enough = unused as f64 >= context.threshold("memory_fragmentation.gib") * GIB;
+    if !enough || share < context.threshold("memory_fragmentation.share") {
         return None;
     }
     let grown = grown_while_unused(memory);
     let full = capacity(context, memory)
-        .is_some_and(|all| held as f64 >= context.limit("memory_fragmentation.full_share") * all as f64);
+        .is_some_and(|all| held as f64 >= context.threshold("memory_fragmentation.full_share") * all as f64);
     let mut finding = context.remark(RULE.name);
     finding.severity = if full { Severity::Medium } else { Severity::Info };
     finding.confidence = if grown.is_some() { Confidence::Medium } else { Confidence::Low };
@@ -47,27 +47,15 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
         size(unused),
         share * 100.0
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "peak held",
-            Metric::Bytes(held),
-            "The most memory the allocator held from the device in the recording.",
-        ),
-        Evidence::new(
-            "peak in use",
-            Metric::Bytes(memory.peak_allocated_bytes),
-            "The highest level of allocated memory in the recording.",
-        ),
-        Evidence::new(
-            "never in use",
-            Metric::Share(share),
-            "Peak held minus peak in use, divided by peak held.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "peak held" => Amount::Bytes(held), "The most memory the allocator held from the device in the recording.";
+        "peak in use" => Amount::Bytes(memory.peak_allocated_bytes), "The highest level of allocated memory in the recording.";
+        "never in use" => Amount::Share(share), "Peak held minus peak in use, divided by peak held.";
+    };
     if let Some(unused) = grown {
         finding.evidence.push(Evidence::new(
             "unused when more was asked of the device",
-            Metric::Bytes(unused),
+            Amount::Bytes(unused),
             "What the allocator held without use right after it had last asked the device for more: no free piece was \
              large enough.",
         ));

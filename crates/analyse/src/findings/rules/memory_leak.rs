@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::text::{size, steps};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::memory::{self, DeviceMemory};
 use crate::statistics::growth;
@@ -43,8 +43,8 @@ fn of_device(
     let points: Vec<(f64, f64)> =
         levels.iter().enumerate().map(|(at, level)| (at as f64, *level as f64)).collect();
     let mean = points.iter().map(|point| point.1).sum::<f64>() / points.len() as f64;
-    let least = (context.limit("memory_leak.mib_per_step") * 1_048_576.0)
-        .max(context.limit("memory_leak.share_per_step") * mean);
+    let least = (context.threshold("memory_leak.mib_per_step") * 1_048_576.0)
+        .max(context.threshold("memory_leak.share_per_step") * mean);
     let between = points.len().saturating_sub(1) as f64;
     let found = growth(&points, least * between, &context.thresholds().growth_of_steps())?;
     if !found.grows {
@@ -55,41 +55,25 @@ fn of_device(
     finding.severity = Severity::Medium;
     finding.confidence = if levels.len() >= 8 { Confidence::High } else { Confidence::Medium };
     finding.title = format!("{}: memory in use grows by {} in each step", memory.device, size(growth as i64));
-    finding.evidence = vec![
-        Evidence::new(
-            "growth per step",
-            Metric::Bytes(growth as i64),
-            "The median slope between all pairs of steps of the levels at their ends (Theil-Sen).",
-        ),
-        Evidence::new(
-            "growth per step, at least",
-            Metric::Bytes(found.slope.low as i64),
-            "The lower end of the slope's interval (Sen), as sure as `leak.confidence` asks.",
-        ),
-        Evidence::new(
-            "fit of the line",
-            Metric::Number(found.fit),
-            "R², the share of the levels' variance that a straight line explains; 1 is a perfect line.",
-        ),
-        Evidence::new(
-            "steps",
-            Metric::Count(levels.len() as u64),
-            "Steps whose level was compared: memory in use when the step's host range ends.",
-        ),
-        Evidence::new("first level", Metric::Bytes(levels[0]), "Memory in use at the end of the first step."),
-        Evidence::new(
-            "last level",
-            Metric::Bytes(levels[levels.len() - 1]),
-            "Memory in use at the end of the last step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "growth per step" => Amount::Bytes(growth as i64),
+            "The median slope between all pairs of steps of the levels at their ends (Theil-Sen).";
+        "growth per step, at least" => Amount::Bytes(found.slope.low as i64),
+            "The lower end of the slope's interval (Sen), as sure as `leak.confidence` asks.";
+        "fit of the line" => Amount::Number(found.fit),
+            "R², the share of the levels' variance that a straight line explains; 1 is a perfect line.";
+        "steps" => Amount::Count(levels.len() as u64),
+            "Steps whose level was compared: memory in use when the step's host range ends.";
+        "first level" => Amount::Bytes(levels[0]), "Memory in use at the end of the first step.";
+        "last level" => Amount::Bytes(levels[levels.len() - 1]), "Memory in use at the end of the last step.";
+    };
     if let Some(free) = super::memory_near_limit::capacity(context, memory)
         .map(|all| all.saturating_sub(levels[levels.len() - 1]))
     {
         let left = (free as f64 / growth) as u64;
         finding.evidence.push(Evidence::new(
             "steps until the device is full",
-            Metric::Count(left),
+            Amount::Count(left),
             "Memory of the device minus the last level, divided by the growth per step.",
         ));
     }
@@ -97,7 +81,7 @@ fn of_device(
     for &(ref operator, bytes) in never_released.into_iter().flatten().take(3) {
         finding.evidence.push(Evidence::new(
             format!("never released, from {operator}"),
-            Metric::Bytes(bytes),
+            Amount::Bytes(bytes),
             "Bytes allocated in this operator, in all steps but the last, and not released by the end of the recording.",
         ));
     }

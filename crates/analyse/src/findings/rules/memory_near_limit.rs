@@ -2,7 +2,7 @@
 
 use super::text::size;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::memory::DeviceMemory;
 
@@ -24,7 +24,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     let capacity = capacity(context, memory)?;
     let share = |bytes: i64| bytes as f64 / capacity as f64;
-    let limit = context.limit("memory_near_limit.share");
+    let limit = context.threshold("memory_near_limit.share");
     let (used, held) = (memory.peak_allocated_bytes, memory.peak_reserved_bytes);
     let in_use = share(used) >= limit;
     if !in_use && held.is_none_or(|held| share(held) < limit) {
@@ -43,34 +43,22 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
         share(most) * 100.0,
         if in_use { "in use" } else { "held by the allocator" }
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "peak in use",
-            Metric::Bytes(used),
-            "The highest level of allocated memory in the recording.",
-        ),
-        Evidence::new(
-            "memory of the device",
-            Metric::Bytes(capacity),
-            "The device's total memory, as the profiler recorded it.",
-        ),
-        Evidence::new(
-            "share in use",
-            Metric::Share(share(used)),
-            "Peak in use divided by the memory of the device.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "peak in use" => Amount::Bytes(used), "The highest level of allocated memory in the recording.";
+        "memory of the device" => Amount::Bytes(capacity), "The device's total memory, as the profiler recorded it.";
+        "share in use" => Amount::Share(share(used)), "Peak in use divided by the memory of the device.";
+    };
     if let Some(held) = held {
         finding.evidence.push(Evidence::new(
             "peak held",
-            Metric::Bytes(held),
+            Amount::Bytes(held),
             "The most memory the allocator held from the device, in use or cached.",
         ));
     }
     for live in memory.peak_by_operator.iter().filter(|_| in_use).take(3) {
         finding.evidence.push(Evidence::new(
             format!("alive at the peak from {}", live.operator),
-            Metric::Bytes(live.bytes),
+            Amount::Bytes(live.bytes),
             "Bytes alive at the peak that this operator allocated.",
         ));
     }
@@ -116,7 +104,7 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
 
 /// The name of a device whose memory in use or held is near its limit.
 pub(super) fn full_device(context: &Context<'_>) -> Option<String> {
-    let limit = context.limit("memory_near_limit.share");
+    let limit = context.threshold("memory_near_limit.share");
     let is_full = |memory: &&DeviceMemory| {
         let most = memory.peak_reserved_bytes.unwrap_or(0).max(memory.peak_allocated_bytes);
         capacity(context, memory).is_some_and(|capacity| most as f64 >= limit * capacity as f64)

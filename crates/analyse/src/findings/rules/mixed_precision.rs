@@ -3,7 +3,7 @@
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, BY_NAME_IN_GRAPHS, device_time, example, named, time};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
 use stepscope_model::Order;
@@ -29,7 +29,7 @@ fn half_of(hardware: &Hardware) -> Option<Precision> {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let costs = context.costs();
-    let worth = context.limit("mixed_precision.max_new_share");
+    let worth = context.threshold("mixed_precision.max_new_share");
     let half = |op: &OpCost| op.hardware.and_then(half_of);
     let wide: Vec<&OpCost> = costs
         .ops
@@ -48,7 +48,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     });
     let wide_ns = (total(wide.iter().copied()) + time(context, &by_name)).0;
     let share = wide_ns as f64 / device_time(context) as f64;
-    if share < context.limit("mixed_precision.min_share") {
+    if share < context.threshold("mixed_precision.min_share") {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
@@ -77,28 +77,27 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.confidence = if changed.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title =
         format!("Mixed precision unused: {:.0}% of the device time is matrix work in 32 bits", share * 100.0);
-    finding.evidence = vec![Evidence::new(
-        "matrix work in 32 bits",
-        Metric::Share(share),
-        "Device time of matrix products, convolutions and fused attention with fp32 inputs, divided by all device time.",
-    )];
+    finding.evidence = evidence! {
+        "matrix work in 32 bits" => Amount::Share(share),
+            "Device time of matrix products, convolutions and fused attention with fp32 inputs, divided by all device time.";
+    };
     if changed.is_empty() {
         finding.evidence.push(example(context, &by_name));
     } else {
         finding.evidence.extend([
             Evidence::new(
                 format!("peak in {}, TFLOP/s", now.name()),
-                Metric::Number(peak(now)),
+                Amount::Number(peak(now)),
                 "The device's dense peak by its data sheet.",
             ),
             Evidence::new(
                 format!("peak in {}, TFLOP/s", half.name()),
-                Metric::Number(peak(half)),
+                Amount::Number(peak(half)),
                 "The device's dense peak by its data sheet.",
             ),
             Evidence::new(
                 "mostly",
-                Metric::Text(names(context, &changed, 3)),
+                Amount::Text(names(context, &changed, 3)),
                 "The operators with most of that time.",
             ),
         ]);

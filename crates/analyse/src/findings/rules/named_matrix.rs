@@ -4,7 +4,7 @@
 
 use stepscope_model::{Ns, SliceId, StrId};
 
-use crate::findings::{Context, Edit, Evidence, Metric};
+use crate::findings::{Amount, Context, Edit, Evidence};
 use crate::names::by_name::ByName;
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::names::tensor_core::precision;
@@ -71,7 +71,7 @@ impl NamedMatrixKernel {
             _ => HALF_REACHES,
         };
         let assumed = if self.attention { "assume.attention_efficiency" } else { "assume.matrix_efficiency" };
-        let then = self.hardware.peak_tflops(to, Pipe::Matrix)? * context.limit(assumed);
+        let then = self.hardware.peak_tflops(to, Pipe::Matrix)? * context.threshold(assumed);
         let share = (now * reaches / then).min(1.0);
         Some((context.trace().slices().dur(self.kernel).0 as f64 * share) as i64)
     }
@@ -109,5 +109,5 @@ pub(super) fn example(context: &Context<'_>, kernels: &[NamedMatrixKernel]) -> E
     let trace = context.trace();
     let longest = kernels.iter().max_by_key(|named| trace.slices().dur(named.kernel));
     let name = longest.map(|named| trace.name(named.kernel).to_owned()).unwrap_or_default();
-    Evidence::new("for example", Metric::Text(name), "The longest of these kernels.")
+    Evidence::new("for example", Amount::Text(name), "The longest of these kernels.")
 }

@@ -6,7 +6,7 @@ use stepscope_model::{Kind, SliceId, StrId};
 
 use super::matrix::total;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::roofline::{Family, OpCost};
 use crate::scope::quantile::quantile;
@@ -59,7 +59,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let kernels: u64 = ops.iter().map(|op| u64::from(op.kernels)).sum();
     let rounds = ranges.len().max(1);
     let per_step = kernels as f64 / rounds as f64;
-    if per_step < context.limit("optimizer.min_kernels") || ops.iter().any(is_fused) {
+    if per_step < context.threshold("optimizer.min_kernels") || ops.iter().any(is_fused) {
         return Vec::new();
     }
     let lists = ops.iter().any(|op| trace.name(op.slice).contains("_foreach_"));
@@ -73,8 +73,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let parameter_bytes = quantile(&mut written, 0.5) as f64 / rounds as f64;
     let hardware = ops.iter().find_map(|op| op.hardware);
     let now = total(ops.iter().copied()).0;
-    let fused =
-        hardware.map(|h| parameter_bytes * moved / h.memory_gbs / context.limit("assume.memory_efficiency"));
+    let fused = hardware
+        .map(|h| parameter_bytes * moved / h.memory_gbs / context.threshold("assume.memory_efficiency"));
     let fused = fused.unwrap_or(now as f64 / rounds as f64).min(now as f64 / rounds as f64);
     let mut edit = Edit::new(context.trace());
     let factor = fused * rounds as f64 / now.max(1) as f64;
@@ -95,23 +95,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         true => format!("Optimizer: {name} takes {per_step:.0} kernels per step; a fused update takes a few"),
         false => format!("Optimizer: {name} updates parameters one by one with {per_step:.0} kernels per step"),
     };
-    finding.evidence = vec![
-        Evidence::new(
-            "kernels per step",
-            Metric::Number(per_step),
-            "Kernels launched inside Optimizer.step, per update.",
-        ),
-        Evidence::new(
-            "device time per step",
-            Metric::Ns(now / rounds as i64),
-            "Summed device time of these kernels, per update.",
-        ),
-        Evidence::new(
-            "parameters",
-            Metric::Bytes(parameter_bytes as i64),
-            "Bytes of all parameters: the median, over the operators of the update, of the bytes each wrote.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "kernels per step" => Amount::Number(per_step), "Kernels launched inside Optimizer.step, per update.";
+        "device time per step" => Amount::Ns(now / rounds as i64), "Summed device time of these kernels, per update.";
+        "parameters" => Amount::Bytes(parameter_bytes as i64),
+            "Bytes of all parameters: the median, over the operators of the update, of the bytes each wrote.";
+    };
     explain(&mut finding, &name);
     finding.slices = context.shown(ranges);
     vec![finding]
@@ -153,7 +142,7 @@ fn by_name(
     let rounds = ranges.len().max(1);
     let per_step = work.len() as f64 / rounds as f64;
     let is_fused = |op: SliceId| trace.name(op).contains("_fused_");
-    if per_step < context.limit("optimizer.min_kernels") || work.iter().any(|w| is_fused(w.1)) {
+    if per_step < context.threshold("optimizer.min_kernels") || work.iter().any(|w| is_fused(w.1)) {
         return Vec::new();
     }
     let mut counts: HashMap<StrId, i64, RandomState> = HashMap::default();
@@ -175,18 +164,11 @@ fn by_name(
     finding.confidence = Confidence::Low;
     finding.title =
         format!("Optimizer: {name} takes {per_step:.0} kernels per step; a fused update takes a few");
-    finding.evidence = vec![
-        Evidence::new(
-            "kernels per step",
-            Metric::Number(per_step),
-            "Kernels launched inside Optimizer.step, per update.",
-        ),
-        Evidence::new(
-            "passes over memory",
-            Metric::Number(now / parameters),
-            "Elements that the operators of the update read and write for each element of a parameter, by their names.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "kernels per step" => Amount::Number(per_step), "Kernels launched inside Optimizer.step, per update.";
+        "passes over memory" => Amount::Number(now / parameters),
+            "Elements that the operators of the update read and write for each element of a parameter, by their names.";
+    };
     explain(&mut finding, name);
     finding.slices = context.shown(ranges.iter().copied());
     vec![finding]

@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
     thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         .filter_map(|id| Some((id, bytes(trace, id)?)))
         .collect();
     let moved = uploads.iter().map(|u| u.1).fold(0, i64::saturating_add);
-    if (moved as f64) < context.limit("pageable_copies.min_bytes_per_step") * steps as f64 {
+    if (moved as f64) < context.threshold("pageable_copies.min_bytes_per_step") * steps as f64 {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
@@ -59,28 +59,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.confidence = Confidence::High;
     finding.title =
         "Pageable copies: inputs come from ordinary memory, and the host waits for each copy".to_owned();
-    finding.evidence = vec![
-        Evidence::new(
-            "bytes per step",
-            Metric::Bytes(moved / steps),
-            "Bytes copied to the device from pageable memory, per step.",
-        ),
-        Evidence::new(
-            "rate",
-            Metric::BytesPerSecond(rate),
-            "Those bytes divided by the summed time of the copies on the device.",
-        ),
-        Evidence::new(
-            "copying per step",
-            Metric::Ns(copy_ns / steps),
-            "Time of the copies on the device, per step.",
-        ),
-        Evidence::new(
-            "host in copy calls per step",
-            Metric::Ns(host_ns / steps),
-            "Time the host spent in the calls that started these copies, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "bytes per step" => Amount::Bytes(moved / steps), "Bytes copied to the device from pageable memory, per step.";
+        "rate" => Amount::BytesPerSecond(rate), "Those bytes divided by the summed time of the copies on the device.";
+        "copying per step" => Amount::Ns(copy_ns / steps), "Time of the copies on the device, per step.";
+        "host in copy calls per step" => Amount::Ns(host_ns / steps),
+            "Time the host spent in the calls that started these copies, per step.";
+    };
     finding.why = "The device can only read page-locked (pinned) memory. From ordinary memory, the driver first copies piece by piece \
                    into a pinned buffer on the calling thread. That slows the copy, and meanwhile the host launches nothing."
         .to_owned();

@@ -8,7 +8,7 @@ use stepscope_model::{Kind, Ns, SliceId, StrId};
 
 use super::text::percent;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::threads::callers::at_or_under;
@@ -73,15 +73,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         names.join(", "),
         percent(share)
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "iterations per step",
-            Metric::Count((turns / steps) as u64),
+    finding.evidence = evidence! {
+        "iterations per step" => Amount::Count((turns / steps) as u64),
             "How often the same one to four in-place operators follow each other on the main thread, at least \
-             parameter_loop.min_turns times in a row and outside of an optimizer, per step.",
-        ),
-        Evidence::new("one iteration", Metric::Text(names.join(" → ")), "The operators of one iteration."),
-    ];
+             parameter_loop.min_turns times in a row and outside of an optimizer, per step.";
+        "one iteration" => Amount::Text(names.join(" → ")), "The operators of one iteration.";
+    };
     finding.why = "Each operator costs the host some microseconds and launches a kernel of its own, however small the tensor is."
         .to_owned();
     finding.fix =
@@ -106,7 +103,7 @@ fn loops(context: &Context<'_>) -> Vec<Loop> {
     let mut counted = ByName::new(trace, |name| is_in_place(name) || ELEMENTWISE_OPS.contains(&name));
     let is_op = |id: SliceId| slices.kind(id) == Kind::HostOp;
     let outermost = slices.of_lane(main).filter(|&id| is_op(id) && context.callers().op(id).is_none());
-    let least = (context.limit("parameter_loop.min_turns") as usize).max(2);
+    let least = (context.threshold("parameter_loop.min_turns") as usize).max(2);
     let mut found = Vec::new();
     let mut run: Vec<SliceId> = Vec::new();
     for id in outermost {

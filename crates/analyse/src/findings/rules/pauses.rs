@@ -4,7 +4,7 @@ use stepscope_model::Ns;
 
 use super::text::{percent, time};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::steps::{Partial, Step};
 
@@ -43,7 +43,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let pauses = phases.pauses.saturating_add(recorded().count() as u64);
     let pauses_ns = Ns(phases.pauses_ns) + recorded().map(length).sum::<Ns>();
     let share = pauses_ns.0 as f64 / (usual_ns + pauses_ns).0.max(1) as f64;
-    if pauses == 0 || usual == 0 || share < context.limit("pauses.share") {
+    if pauses == 0 || usual == 0 || share < context.threshold("pauses.share") {
         return Vec::new();
     }
     let one_ns = pauses_ns.0 / i64::try_from(pauses).unwrap_or(i64::MAX);
@@ -56,24 +56,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         _ => format!("About one iteration in {every} takes {}", time(one_ns)),
     };
     finding.title = format!("{which}: pauses take {} of the time", percent(share));
-    finding.evidence = vec![
-        Evidence::new(
-            "pauses",
-            Metric::Count(pauses),
-            "Iterations of several times the usual length, as far as they were seen.",
-        ),
-        Evidence::new("a pause", Metric::Ns(one_ns), "Their mean."),
-        Evidence::new(
-            "usual iteration",
-            Metric::Ns(usual_ns.0 / i64::try_from(usual).unwrap_or(i64::MAX)),
-            "The mean of all others.",
-        ),
-        Evidence::new(
-            "share",
-            Metric::Share(share),
-            "Time of the pauses divided by the time of all iterations.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "pauses" => Amount::Count(pauses), "Iterations of several times the usual length, as far as they were seen.";
+        "a pause" => Amount::Ns(one_ns), "Their mean.";
+        "usual iteration" => Amount::Ns(usual_ns.0 / i64::try_from(usual).unwrap_or(i64::MAX)), "The mean of all others.";
+        "share" => Amount::Share(share), "Time of the pauses divided by the time of all iterations.";
+    };
     finding.why = "What runs in them (a validation, a checkpoint, a rollout, a new epoch's workers) is no part of the usual \
                    step, so the other findings and all averages leave it out."
         .to_owned();

@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns};
 
 use super::text::time;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::replay::recording::{
     MEASURED_CALL_COST, PER_ALLOCATION_NS, PER_CALL_NS, PER_OPERATOR_NS, PER_PYTHON_CALL_NS, PER_SHAPE_NS,
@@ -41,7 +41,7 @@ impl Events {
 
 /// Where recorded steps take longer than those before them by so many times what their events cost, something else made
 /// the difference: larger inputs, or a machine with more to do.
-const MOST_FOR_EVENTS: f64 = 5.0;
+const MAX_EVENT_COST_RATIO: f64 = 5.0;
 
 /// Host events of the steps.
 #[derive(Default)]
@@ -65,12 +65,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let share = visible as f64 / context.step_ns().max(1) as f64;
     let cost_ns = context.recording().slowness * events.all_ns(shapes);
     let recorded_ns = (visible - pauses) as f64 * context.steps().steps.len() as f64;
-    if recorded_ns > MOST_FOR_EVENTS * cost_ns {
+    if recorded_ns > MAX_EVENT_COST_RATIO * cost_ns {
         return Vec::new();
     }
     // What every recording pays is said beside the step's time; a finding is about what can be switched off.
     if share * events.optional_ns(shapes) / events.all_ns(shapes).max(1.0)
-        < context.limit("profiler_overhead.min_share")
+        < context.threshold("profiler_overhead.min_share")
     {
         return Vec::new();
     }
@@ -82,35 +82,22 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         time(visible),
         share * 100.0
     );
-    let per_step = |count: u64| Metric::Count(count / context.steps().steps.len().max(1) as u64);
-    finding.evidence = vec![
-        Evidence::new(
-            "operators and calls per step",
-            per_step(events.operators.saturating_add(events.calls)),
+    let per_step = |count: u64| Amount::Count(count / context.steps().steps.len().max(1) as u64);
+    finding.evidence = evidence! {
+        "operators and calls per step" => per_step(events.operators.saturating_add(events.calls)),
             "Recorded operators, ranges and runtime calls per step, on all threads that launch work: every recording pays for \
-             them.",
-        ),
-        Evidence::new(
-            "Python calls per step",
-            per_step(events.python),
-            "Recorded Python calls per step, on all threads that launch work.",
-        ),
-        Evidence::new(
-            "changes of memory per step",
-            per_step(events.memory),
-            "Recorded allocations and frees per step, on all threads that launch work.",
-        ),
-        Evidence::new(
-            "this host's cost per event",
-            Metric::Number(context.recording().slowness),
+             them.";
+        "Python calls per step" => per_step(events.python), "Recorded Python calls per step, on all threads that launch work.";
+        "changes of memory per step" => per_step(events.memory),
+            "Recorded allocations and frees per step, on all threads that launch work.";
+        "this host's cost per event" => Amount::Number(context.recording().slowness),
             "How many times as long this host takes to record an event as the hosts that the costs were fitted to, judged by \
-             operators that do nothing (aten::view and the like).",
-        ),
-    ];
+             operators that do nothing (aten::view and the like).";
+    };
     if pauses > 0 {
         finding.evidence.push(Evidence::new(
             "pauses of the profiler per step",
-            Metric::Ns(pauses),
+            Amount::Ns(pauses),
             "Time the profiler itself reports for its buffers, inside the steps.",
         ));
     }

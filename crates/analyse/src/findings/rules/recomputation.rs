@@ -4,7 +4,7 @@ use stepscope_model::Ns;
 
 use super::text::percent;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::run::Phase;
 
@@ -40,8 +40,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let ns: Ns = work.iter().map(|&id| slices.dur(id)).sum();
     let share = ns.0 as f64 / all.0.max(1) as f64;
     let used = memory_share(context);
-    if share < context.limit("recomputation.min_share")
-        || used.is_some_and(|used| used > context.limit("recomputation.max_memory_share"))
+    if share < context.threshold("recomputation.min_share")
+        || used.is_some_and(|used| used > context.threshold("recomputation.max_memory_share"))
     {
         return Vec::new();
     }
@@ -51,23 +51,17 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     finding.confidence = if used.is_some() { Confidence::High } else { Confidence::Medium };
     finding.title = format!("Recomputation: {} of the device work runs the forward pass again", percent(share));
-    finding.evidence = vec![
-        Evidence::new(
-            "recomputed per step",
-            Metric::Ns(context.per_step(ns.0)),
+    finding.evidence = evidence! {
+        "recomputed per step" => Amount::Ns(context.per_step(ns.0)),
             "Device time of work launched by forward operators that ran under a node of the backward pass, divided by the \
-             number of steps.",
-        ),
-        Evidence::new(
-            "of the device work",
-            Metric::Share(share),
-            "The same as a share of the device time of all kernels, copies and memsets of the steps.",
-        ),
-    ];
+             number of steps.";
+        "of the device work" => Amount::Share(share),
+            "The same as a share of the device time of all kernels, copies and memsets of the steps.";
+    };
     if let Some(used) = used {
         finding.evidence.push(Evidence::new(
             "memory in use",
-            Metric::Share(used),
+            Amount::Share(used),
             "The most memory allocated at a time, as a share of the device's memory.",
         ));
     }

@@ -2,7 +2,7 @@
 
 use super::text::time;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let recorded = lengths.iter().sum::<f64>() / count;
     let variance = lengths.iter().map(|ns| (ns - recorded).powi(2)).sum::<f64>() / (count - 1.0).max(1.0);
     let at_most = recorded + STANDARD_ERRORS * (variance / count).sqrt();
-    let least = 1.0 + context.limit("recorded_faster.min_share");
+    let least = 1.0 + context.threshold("recorded_faster.min_share");
     if bare.low_ns as f64 <= at_most || (bare.step_ns as f64) < least * recorded {
         return Vec::new();
     }
@@ -43,19 +43,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         time(recorded as i64),
         time(bare.step_ns)
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "recorded step",
-            Metric::Ns(recorded as i64),
-            "The mean wall time of the whole recorded steps.",
-        ),
-        Evidence::new(
-            "step before the recording",
-            Metric::Ns(bare.step_ns),
+    finding.evidence = evidence! {
+        "recorded step" => Amount::Ns(recorded as i64), "The mean wall time of the whole recorded steps.";
+        "step before the recording" => Amount::Ns(bare.step_ns),
             "The mean of the later two thirds of the steps that were timed without the profiler, without pauses; the device's, \
-             if that is longer.",
-        ),
-    ];
+             if that is longer.";
+    };
     let loads = context.loading().range.is_some() && context.loading().workers != Some(false);
     finding.confidence = if loads { Confidence::Medium } else { Confidence::Low };
     finding.why = match loads {

@@ -8,7 +8,7 @@ use stepscope_model::{Kind, LaneId, Ns, Order, SliceId, Trace};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
     thresholds,
 };
 use crate::names::copies::{Direction, copy_name};
@@ -31,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
 /// A copy down and the next copy up of as many bytes.
 fn pairs(context: &Context<'_>) -> Vec<(SliceId, SliceId, i64)> {
     let (trace, slices, host) = (context.trace(), context.trace().slices(), context.host());
-    let least = context.limit("round_trips.min_bytes") as i64;
+    let least = context.threshold("round_trips.min_bytes") as i64;
     let mut copies: Vec<(Ns, Direction, SliceId, i64)> = context
         .device_work()
         .filter(|&id| slices.kind(id) == Kind::Memcpy)
@@ -67,7 +67,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let (trace, slices) = (context.trace(), context.trace().slices());
     let steps = context.steps().steps.len().max(1);
     let trips = pairs(context);
-    if (trips.len() as f64) < context.limit("round_trips.min_per_step") * steps as f64 {
+    if (trips.len() as f64) < context.threshold("round_trips.min_per_step") * steps as f64 {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
@@ -122,23 +122,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         n if n <= 1.0 => "Round trips: in each step a tensor goes to the host and comes back".to_owned(),
         n => format!("Round trips: {n:.0} tensors per step go to the host and come back"),
     };
-    finding.evidence = vec![
-        Evidence::new(
-            "round trips per step",
-            Metric::Number(each),
-            "Copies to the host that a copy of as many bytes to the device follows within the step. Equal size is a heuristic for the same tensor.",
-        ),
-        Evidence::new(
-            "bytes per step, both ways",
-            Metric::Bytes(moved / steps as i64),
-            "Bytes of these copies, per step.",
-        ),
-        Evidence::new(
-            "copying per step",
-            Metric::Ns(ns / steps as i64),
-            "Time of these copies on the device, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "round trips per step" => Amount::Number(each),
+            "Copies to the host that a copy of as many bytes to the device follows within the step. Equal size is a heuristic \
+             for the same tensor.";
+        "bytes per step, both ways" => Amount::Bytes(moved / steps as i64), "Bytes of these copies, per step.";
+        "copying per step" => Amount::Ns(ns / steps as i64), "Time of these copies on the device, per step.";
+    };
     finding.why = "Something in the middle of the step runs on the CPU, so its input is copied to the host and its result back to \
                    the device, and the host waits for both."
         .to_owned();

@@ -8,7 +8,7 @@ use super::matrix::{good_ns, scale};
 use super::text::percent;
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, thresholds,
 };
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Precision};
@@ -36,7 +36,7 @@ struct Row<'a> {
 }
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    if busy_share(context) < context.limit("slow_kernels.min_busy") {
+    if busy_share(context) < context.threshold("slow_kernels.min_busy") {
         return Vec::new();
     }
     let trace = context.trace();
@@ -45,8 +45,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     for op in &context.costs().ops {
         let (Some(ideal), Some(good)) = (op.ideal, good_ns(context, op, op.precision, 1.0)) else { continue };
         let efficiency = ideal.ns() / op.device_ns.max(1) as f64;
-        let is_slow = efficiency < context.limit("slow_kernels.max_efficiency")
-            && op.device_ns as f64 >= context.limit("slow_kernels.min_us") * 1e3
+        let is_slow = efficiency < context.threshold("slow_kernels.max_efficiency")
+            && op.device_ns as f64 >= context.threshold("slow_kernels.min_us") * 1e3
             && good < op.device_ns as f64;
         // A wider format is another rule's, and so is work that only moves data.
         let narrow = !matches!(op.precision, Precision::Fp32 | Precision::Fp64);
@@ -95,7 +95,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
                 row.calls / steps as u64,
                 percent(row.ideal_ns / row.device_ns.max(1) as f64)
             ),
-            Metric::Ns(((row.device_ns as f64 - row.good_ns) as i64) / steps),
+            Amount::Ns(((row.device_ns as f64 - row.good_ns) as i64) / steps),
             "Device time per step above what a well-made kernel would take: the thresholds assume.… say what such kernels \
              reach.",
         ));

@@ -4,7 +4,7 @@ use stepscope_model::{Kind, SliceId};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
@@ -22,7 +22,7 @@ pub(super) const RULE: Rule = Rule {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let (trace, slices) = (context.trace(), context.trace().slices());
-    let limit = context.limit("small_copies.max_bytes") as i64;
+    let limit = context.threshold("small_copies.max_bytes") as i64;
     let is_small = |&id: &SliceId| {
         slices.kind(id) == Kind::Memcpy
             && copy_name(trace.name(id)) == (Direction::HostToDevice, HostMemory::Pageable)
@@ -30,7 +30,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     let copies: Vec<SliceId> = context.device_work().filter(is_small).collect();
     let steps = context.steps().steps.len().max(1);
-    if (copies.len() as f64) < context.limit("small_copies.min_per_step") * steps as f64 {
+    if (copies.len() as f64) < context.threshold("small_copies.min_per_step") * steps as f64 {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
@@ -62,18 +62,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.confidence = Confidence::High;
     finding.title =
         format!("Small copies: {each:.0} tiny tensors per step are created on the host and copied one by one");
-    finding.evidence = vec![
-        Evidence::new(
-            "small copies per step",
-            Metric::Number(each),
-            "Copies of at most small_copies.max_bytes from pageable memory to the device, per step.",
-        ),
-        Evidence::new(
-            "bytes per step",
-            Metric::Bytes(moved / steps as i64),
-            "Bytes of these copies, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "small copies per step" => Amount::Number(each),
+            "Copies of at most small_copies.max_bytes from pageable memory to the device, per step.";
+        "bytes per step" => Amount::Bytes(moved / steps as i64), "Bytes of these copies, per step.";
+    };
     finding.why =
         "Each copy costs a call, a pass through a staging buffer and a wait, whatever its size.".to_owned();
     finding.fix = "Create constants on the device once, outside the loop, and send what changes as one tensor."

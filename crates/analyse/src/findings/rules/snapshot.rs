@@ -20,12 +20,10 @@ fn histories<'a>(context: &'a Context<'_>) -> impl Iterator<Item = (&'a Snapshot
     whole.into_iter().flat_map(|(snapshot, histories)| histories.iter().map(move |history| (snapshot, history)))
 }
 
-/// What people call a device.
 fn device(number: i64) -> String {
     if number == Snapshot::HOST { "Pinned host memory".to_owned() } else { format!("GPU {number}") }
 }
 
-/// A size for a number.
 fn bytes(bytes: u64) -> i64 {
     i64::try_from(bytes).unwrap_or(i64::MAX)
 }

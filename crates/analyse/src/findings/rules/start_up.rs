@@ -4,7 +4,7 @@ use stepscope_model::{Ns, PackageImport, ProgramPhases};
 
 use super::text::{percent, time};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::names::framework::FRAMEWORK_PACKAGES;
 
@@ -35,20 +35,20 @@ struct Part {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(phases) = context.program_phases() else { return Vec::new() };
-    let seconds = |name: &str| context.limit(name) * 1e9;
+    let seconds = |name: &str| context.threshold(name) * 1e9;
     if (phases.start_up_ns as f64) < seconds("start_up.min_seconds") {
         return Vec::new();
     }
     let share_of_program =
         whole_ns(context, phases).map(|whole| phases.start_up_ns as f64 / whole.max(1) as f64);
-    if share_of_program.is_some_and(|share| share < context.limit("start_up.program_share")) {
+    if share_of_program.is_some_and(|share| share < context.threshold("start_up.program_share")) {
         return Vec::new();
     }
     let largest = parts(context, phases).into_iter().max_by_key(|part| part.ns);
     let share = |part: &Part| part.ns as f64 / phases.start_up_ns.max(1) as f64;
     let Some(part) = largest.filter(|part| {
         part.ns as f64 >= seconds("start_up.part_seconds")
-            && share(part) >= context.limit("start_up.part_share")
+            && share(part) >= context.threshold("start_up.part_share")
     }) else {
         return Vec::new();
     };
@@ -63,22 +63,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         percent(share(&part)),
         part.name
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "start-up",
-            Metric::Ns(phases.start_up_ns),
-            "From the program's first line to the end of its first iteration, without the recorder's own time.",
-        ),
-        Evidence::new(
-            part.name.clone(),
-            Metric::Ns(part.ns),
-            "Time of it in which samples saw the main thread at this; the innermost function that is known decides.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "start-up" => Amount::Ns(phases.start_up_ns),
+            "From the program's first line to the end of its first iteration, without the recorder's own time.";
+        part.name.clone() => Amount::Ns(part.ns),
+            "Time of it in which samples saw the main thread at this; the innermost function that is known decides.";
+    };
     if let Some(share) = share_of_program {
         finding.evidence.push(Evidence::new(
             "of the program",
-            Metric::Share(share),
+            Amount::Share(share),
             "Start-up divided by all of the program's time: start-up, iterations, pauses and what follows them.",
         ));
     }

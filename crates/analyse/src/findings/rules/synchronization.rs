@@ -6,8 +6,8 @@ use stepscope_model::{Ns, Order, SliceId, StrId};
 
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, ShownSlice,
-    thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice,
+    evidence, thresholds,
 };
 use crate::names::copies::{Direction, copy_name};
 
@@ -35,7 +35,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         Some(_) => "synchronization.min_per_step_of_results",
         None => "synchronization.min_per_step",
     };
-    if (avoidable.len() as f64) < context.limit(least) * steps as f64 {
+    if (avoidable.len() as f64) < context.threshold(least) * steps as f64 {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
@@ -76,25 +76,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     finding.title = format!("Synchronization: the host waits for the device {times}, mostly in {worst}");
     finding.confidence = Confidence::High;
-    finding.evidence = vec![
-        Evidence::new(
-            "waits per step",
-            Metric::Number(per_step),
-            "Calls inside the steps that wait for a device, per step.",
-        ),
-        Evidence::new(
-            "waiting per step",
-            Metric::Ns(waited / steps as i64),
-            "Time from the start of such a call to the end of the device work it waited for, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "waits per step" => Amount::Number(per_step), "Calls inside the steps that wait for a device, per step.";
+        "waiting per step" => Amount::Ns(waited / steps as i64),
+            "Time from the start of such a call to the end of the device work it waited for, per step.";
+    };
     for (op, (count, ns, _)) in by_time.iter().take(3) {
         finding.evidence.push(Evidence::new(
             match count / steps as u64 {
                 0 => format!("{} ({count} in total)", name(*op)),
                 each => format!("{} ({each} per step)", name(*op)),
             },
-            Metric::Ns(ns / steps as i64),
+            Amount::Ns(ns / steps as i64),
             "Waiting time per step in this operator or range.",
         ));
     }

@@ -3,7 +3,7 @@
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, BY_NAME_IN_GRAPHS, device_time, example, named, time};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::roofline::{Family, OpCost, Pipe, Precision};
 use stepscope_model::Order;
@@ -39,7 +39,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     });
     let exact_ns = (total(ops.iter().copied()) + time(context, &by_name)).0;
     let share = exact_ns as f64 / device_time(context) as f64;
-    if share < context.limit("tf32_off.min_share") {
+    if share < context.threshold("tf32_off.min_share") {
         return Vec::new();
     }
     let mut edit = Edit::new(context.trace());
@@ -58,21 +58,21 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "TF32 is off: {:.0}% of the device time is fp32 matrix work without tensor cores",
         share * 100.0
     );
-    finding.evidence = vec![Evidence::new(
-        "fp32 without tensor cores",
-        Metric::Share(share),
-        "Device time of fp32 matrix products and convolutions whose kernels do not use tensor cores, divided by all device time.",
-    )];
+    finding.evidence = evidence! {
+        "fp32 without tensor cores" => Amount::Share(share),
+            "Device time of fp32 matrix products and convolutions whose kernels do not use tensor cores, divided by all device \
+             time.";
+    };
     if ops.is_empty() {
         finding.evidence.push(example(context, &by_name));
     } else {
-        let mostly = Metric::Text(names(context, &ops, 3));
+        let mostly = Amount::Text(names(context, &ops, 3));
         finding.evidence.push(Evidence::new("mostly", mostly, "The operators with most of that time."));
     }
     if let Some(kernel) = kernels(context, &ops).into_iter().max_by_key(|&k| context.trace().slices().dur(k)) {
         finding.evidence.push(Evidence::new(
             "for example",
-            Metric::Text(context.trace().name(kernel).to_owned()),
+            Amount::Text(context.trace().name(kernel).to_owned()),
             "The longest of these kernels.",
         ));
     }

@@ -8,7 +8,8 @@ use super::autotune;
 use super::text::time;
 use crate::causes::cause::{ByCause, CAUSES, Cause};
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence,
+    thresholds,
 };
 use crate::run::Saving;
 use crate::steps::Step;
@@ -30,7 +31,6 @@ pub(super) const RULE: Rule = Rule {
     check,
 };
 
-/// Which steps are slow.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Pattern {
     First(usize),
@@ -43,18 +43,18 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let whole: Vec<(usize, &Step)> =
         context.steps().steps.iter().enumerate().filter(|s| !s.1.partial).collect();
     let lengths: Vec<i64> = whole.iter().map(|(_, s)| (s.window().1 - s.window().0).0).collect();
-    if (lengths.len() as f64) < context.limit("uneven_steps.min_steps") {
+    if (lengths.len() as f64) < context.threshold("uneven_steps.min_steps") {
         return Vec::new();
     }
     let Some((usual_at, usual)) = lower_median(&lengths) else { return Vec::new() };
-    let factor = context.limit("uneven_steps.factor");
-    let trials = autotune::find(context, RULE.name, context.limit("compilation.autotune_factor")).is_some();
+    let factor = context.threshold("uneven_steps.factor");
+    let trials = autotune::find(context, RULE.name, context.threshold("compilation.autotune_factor")).is_some();
     let explained = |i: usize| {
         if i == 0 && trials {
             return true;
         }
         let excess = lengths[i] - usual;
-        warm_up.of_step(whole[i].0) as f64 >= context.limit("uneven_steps.explained") * excess as f64
+        warm_up.of_step(whole[i].0) as f64 >= context.threshold("uneven_steps.explained") * excess as f64
     };
     let above: Vec<usize> = (0..lengths.len()).filter(|&i| lengths[i] as f64 > factor * usual as f64).collect();
     let slow: Vec<usize> = above.iter().copied().filter(|&i| !explained(i)).collect();
@@ -131,31 +131,25 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         _ => Confidence::High,
     };
     let numbers: Vec<String> = slow.iter().take(8).map(|&i| whole[i].1.step.to_string()).collect();
-    finding.evidence = vec![
-        Evidence::new(
-            "slow steps",
-            Metric::Text(numbers.join(", ")),
-            "Numbers of the steps longer than uneven_steps.factor times the usual one, the first eight.",
-        ),
-        Evidence::new("usual step", Metric::Ns(usual), "The lower median of the whole steps' wall times."),
-        Evidence::new(
-            "excess of a slow step",
-            Metric::Ns(excess / slow.len() as i64),
-            "Mean wall time of the slow steps minus the usual step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "slow steps" => Amount::Text(numbers.join(", ")),
+            "Numbers of the steps longer than uneven_steps.factor times the usual one, the first eight.";
+        "usual step" => Amount::Ns(usual), "The lower median of the whole steps' wall times.";
+        "excess of a slow step" => Amount::Ns(excess / slow.len() as i64),
+            "Mean wall time of the slow steps minus the usual step.";
+    };
     for (&i, cause) in slow.iter().zip(&causes).filter(|_| !alike).take(3) {
         let words = cause.map_or("nothing in particular", bare);
         finding.evidence.push(Evidence::new(
             format!("step {}, mostly more of", whole[i].1.step),
-            Metric::Text(words.to_owned()),
+            Amount::Text(words.to_owned()),
             "The cause with the most time in this step beyond its time in the usual step, on the busiest device.",
         ));
     }
     for (cause, ns) in changes.iter().take(3) {
         finding.evidence.push(Evidence::new(
             format!("more of: {}", bare(*cause)),
-            Metric::Ns(*ns),
+            Amount::Ns(*ns),
             "Mean time of this cause in the slow steps minus its time in the usual step, on the busiest device.",
         ));
     }
@@ -163,7 +157,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     if launched != whole[usual_at].1.device_slices {
         finding.evidence.push(Evidence::new(
             format!("device work launched (usual step: {})", whole[usual_at].1.device_slices),
-            Metric::Count(launched),
+            Amount::Count(launched),
             "Kernels, copies and memsets launched in a slow step, on average.",
         ));
     }
@@ -371,21 +365,18 @@ fn varied(context: &Context<'_>, lengths: &[i64]) -> Option<Finding> {
     let mean = lengths.iter().map(|&l| l as f64).sum::<f64>() / lengths.len() as f64;
     let variance = lengths.iter().map(|&l| (l as f64 - mean).powi(2)).sum::<f64>() / lengths.len() as f64;
     let variation = variance.sqrt() / mean.max(1.0);
-    if variation < context.limit("uneven_steps.variation") {
+    if variation < context.threshold("uneven_steps.variation") {
         return None;
     }
     let (low, high) = (lengths.iter().copied().min()?, lengths.iter().copied().max()?);
     let mut finding = context.remark(RULE.name);
     finding.confidence = Confidence::Medium;
     finding.title = format!("Step times vary widely: from {} to {}", time(low), time(high));
-    finding.evidence = vec![
-        Evidence::new(
-            "variation",
-            Metric::Share(variation),
-            "Standard deviation of the whole steps' wall times divided by their mean, without steps that compile.",
-        ),
-        Evidence::new("steps", Metric::Count(lengths.len() as u64), "Number of steps compared."),
-    ];
+    finding.evidence = evidence! {
+        "variation" => Amount::Share(variation),
+            "Standard deviation of the whole steps' wall times divided by their mean, without steps that compile.";
+        "steps" => Amount::Count(lengths.len() as u64), "Number of steps compared.";
+    };
     finding.why =
         "No single step is slow, but step times vary. Batches of different sizes cause that, and so does a host \
                    that shares its processor with other programs."

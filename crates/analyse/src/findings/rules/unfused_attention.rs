@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 
 use super::matrix::{kernels, total};
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Pipe};
@@ -38,7 +38,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let costs = context.costs();
     let mut scores: HashMap<i64, (i64, i64), RandomState> = HashMap::default();
     for op in costs.ops.iter().filter(|op| op.cost.family == Family::Softmax) {
-        let least = context.limit("unfused_attention.min_sequence") as i64;
+        let least = context.threshold("unfused_attention.min_sequence") as i64;
         if let Some((all, rows, columns)) = largest(context, op)
             && rows.min(columns) >= least
             && context.trace().name(op.slice).contains("_softmax")
@@ -64,7 +64,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         }
     }
     let share = total(around.iter().copied()).0 as f64 / context.attributed_ns().max(1) as f64;
-    if products.is_empty() || share < context.limit("unfused_attention.min_share") {
+    if products.is_empty() || share < context.threshold("unfused_attention.min_share") {
         return Vec::new();
     }
     for op in &around {
@@ -77,7 +77,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         let peak = op.hardware.and_then(|h| h.peak_tflops(op.precision, Pipe::Matrix));
         if let Some(peak) = peak {
             // Fused kernels do the scores again on the way back: five products instead of four.
-            let ns = op.cost.flops as f64 * 1.2 / (peak * 1e3) / context.limit(reaches);
+            let ns = op.cost.flops as f64 * 1.2 / (peak * 1e3) / context.threshold(reaches);
             // With a bias they are slower than the products alone, and still faster than all of it.
             let factor = ns / op.device_ns.max(1) as f64;
             for &kernel in costs.kernels_of(op) {
@@ -95,18 +95,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let (rows, columns) = scores.values().copied().max().unwrap_or_default();
     finding.confidence = Confidence::Medium;
     finding.title = format!("Attention is not fused: scores of {rows} x {columns} go through memory");
-    finding.evidence = vec![
-        Evidence::new(
-            "work on the scores",
-            Metric::Share(share),
-            "Device time of softmax, scaling, masking and copies on tensors as large as the scores, divided by all device time.",
-        ),
-        Evidence::new(
-            "products per step",
-            Metric::Count((products.len() / context.steps().steps.len().max(1)) as u64),
-            "Matrix products that compute or use the scores, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "work on the scores" => Amount::Share(share),
+            "Device time of softmax, scaling, masking and copies on tensors as large as the scores, divided by all device \
+             time.";
+        "products per step" => Amount::Count((products.len() / context.steps().steps.len().max(1)) as u64),
+            "Matrix products that compute or use the scores, per step.";
+    };
     explain(&mut finding);
     if biased {
         finding.fix = "Use scaled_dot_product_attention with the bias as its mask. Its fastest kernels take no mask, so try \
@@ -195,7 +190,7 @@ fn by_name(context: &Context<'_>) -> Vec<Finding> {
     }
     let ns: Ns = around.iter().map(|&kernel| trace.slices().dur(kernel)).sum();
     let share = ns.0 as f64 / context.attributed_ns().max(1) as f64;
-    if products == 0 || share < context.limit("unfused_attention.min_share") {
+    if products == 0 || share < context.threshold("unfused_attention.min_share") {
         return Vec::new();
     }
     let mut edit = Edit::new(trace);
@@ -208,18 +203,12 @@ fn by_name(context: &Context<'_>) -> Vec<Finding> {
     };
     finding.confidence = Confidence::Low;
     finding.title = "Attention is not fused: softmax between two products goes through memory".to_owned();
-    finding.evidence = vec![
-        Evidence::new(
-            "work on the scores",
-            Metric::Share(share),
-            "Device time of softmax and what runs between it and the products before and after, divided by all device time.",
-        ),
-        Evidence::new(
-            "products per step",
-            Metric::Count((products / context.steps().steps.len().max(1)) as u64),
-            "Batched matrix products before and after such a softmax, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "work on the scores" => Amount::Share(share),
+            "Device time of softmax and what runs between it and the products before and after, divided by all device time.";
+        "products per step" => Amount::Count((products / context.steps().steps.len().max(1)) as u64),
+            "Batched matrix products before and after such a softmax, per step.";
+    };
     explain(&mut finding);
     finding.slices = context.shown(around);
     vec![finding]

@@ -7,7 +7,7 @@
 use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::findings::{
-    Confidence, Context, Edit, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::kernel_family::{KernelFamily, kernel_family};
@@ -99,7 +99,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(mut finding) = context.costing(RULE.name, context.saves(&edit), Estimate::Replay) else {
         return Vec::new();
     };
-    if finding.saves_unprofiled_share.unwrap_or(0.0) < context.limit("unfused_pointwise.min_share") {
+    if finding.saves_unprofiled_share.unwrap_or(0.0) < context.threshold("unfused_pointwise.min_share") {
         return Vec::new();
     }
     let steps = context.steps().steps.len().max(1);
@@ -116,20 +116,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         titles(&chains).unwrap_or_else(|| "chains of elementwise kernels".to_owned()),
         count / steps
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "in such chains per step",
-            Metric::Ns(ns / steps as i64),
-            "Device time of elementwise kernels, reductions and copies that follow each other on a stream, at least three \
-             in a row of 5 µs or more, divided by the number of steps.",
-        ),
-        Evidence::new(
-            "chains per step",
-            Metric::Count((chains.len() / steps) as u64),
-            "Number of such chains, divided by the number of steps.",
-        ),
-        Evidence::new("the costliest", Metric::Text(in_order(&shown.names())), "Its operators in order."),
-    ];
+    finding.evidence = evidence! {
+        "in such chains per step" => Amount::Ns(ns / steps as i64),
+            "Device time of elementwise kernels, reductions and copies that follow each other on a stream, at least three in a \
+             row of 5 µs or more, divided by the number of steps.";
+        "chains per step" => Amount::Count((chains.len() / steps) as u64),
+            "Number of such chains, divided by the number of steps.";
+        "the costliest" => Amount::Text(in_order(&shown.names())), "Its operators in order.";
+    };
     finding.why = "Each operator reads its input from memory and writes its result back; the arithmetic in between costs \
                    almost nothing. A chain of n operators moves the tensor n times where once would do."
         .to_owned();
@@ -175,7 +169,6 @@ fn in_order(names: &[&str]) -> String {
     if names.len() > 10 { format!("{shown} → … ({} in total)", names.len()) } else { shown }
 }
 
-/// What people write by hand.
 struct HandWrittenPattern {
     title: &'static str,
     /// Whether the framework has a function for it.
@@ -231,8 +224,8 @@ fn what(names: &[&str]) -> Option<&'static HandWrittenPattern> {
 /// All chains, in the order of their streams. Work in the optimizer is another rule's.
 fn chains<'a>(context: &'a Context<'_>) -> Vec<Chain<'a>> {
     let (trace, slices) = (context.trace(), context.trace().slices());
-    let least = context.limit("unfused_pointwise.min_chain") as usize;
-    let short = Ns((context.limit("unfused_pointwise.min_us") * 1e3) as i64);
+    let least = context.threshold("unfused_pointwise.min_chain") as usize;
+    let short = Ns((context.threshold("unfused_pointwise.min_us") * 1e3) as i64);
     let mut is_step = ByName::new(trace, |name| name.starts_with("Optimizer.step"));
     let in_optimizer = at_or_under(trace, context.tree(), |id| is_step.get(slices.name(id)));
     let mut links = ByName::new(trace, link);

@@ -1,7 +1,7 @@
 //! The recording is too short, too early or without steps.
 
 use super::text::{steps, time};
-use crate::findings::{Context, Evidence, Finding, Metric, OtherFrameworks, Recorder, Rule, thresholds};
+use crate::findings::{Amount, Context, Evidence, Finding, OtherFrameworks, Recorder, Rule, thresholds};
 use crate::steps::Partial;
 
 pub(super) const RULE: Rule = Rule {
@@ -30,13 +30,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         reasons.push("no steps are marked".to_owned());
         evidence.push(Evidence::new(
             "steps",
-            Metric::Count(0),
+            Amount::Count(0),
             "Host ranges named ProfilerStep#N, which prof.step() records.",
         ));
     } else {
         let whole = all.iter().filter(|s| !s.partial).count();
         let partial = all.iter().filter(|s| s.partial && s.partial_reason != Some(Partial::Pause)).count();
-        if (whole as f64) < context.limit("unrepresentative.min_steps") {
+        if (whole as f64) < context.threshold("unrepresentative.min_steps") {
             reasons.push(match whole {
                 0 => "no step recorded whole".to_owned(),
                 whole => format!("only {} recorded whole", steps(whole)),
@@ -47,12 +47,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         }
         evidence.push(Evidence::new(
             "whole steps",
-            Metric::Count(whole as u64),
+            Amount::Count(whole as u64),
             "Steps whose device work seems to be complete.",
         ));
         evidence.push(Evidence::new(
             "cut steps",
-            Metric::Count(partial as u64),
+            Amount::Count(partial as u64),
             "Steps at the end that launched no device work, or less than 80% as much as the step before.",
         ));
         if first.step == 0 && context.steps().found.is_none() {
@@ -64,12 +64,12 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     // Code that is compiled in every step is no warm-up.
     let once = (1..all.len()).all(|i| of_steps.of_step(i).saturating_mul(2) < warm_up);
     let share = warm_up as f64 / (first.window().1 - first.window().0).0.max(1) as f64;
-    if once && share >= context.limit("unrepresentative.warm_up_share") {
+    if once && share >= context.threshold("unrepresentative.warm_up_share") {
         let within = if context.steps().synthetic { "the recording" } else { "the first step" };
         reasons.push(format!("{within} compiles or loads code for {}", time(warm_up)));
         evidence.push(Evidence::new(
             "warm-up",
-            Metric::Share(share),
+            Amount::Share(share),
             "Share of the first step in compilation or in loading code onto the device.",
         ));
     }
@@ -97,7 +97,6 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     vec![finding]
 }
 
-/// Whether there is a backward pass.
 fn is_training(context: &Context<'_>) -> bool {
     context.trace().strings().iter().any(|(_, text)| text.starts_with("autograd::engine::evaluate_function"))
 }

@@ -21,7 +21,6 @@ pub enum TensorCores {
 }
 
 impl TensorCores {
-    /// Its name in output.
     pub fn name(self) -> &'static str {
         match self {
             TensorCores::Yes => "yes",

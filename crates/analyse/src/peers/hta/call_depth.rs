@@ -8,11 +8,10 @@
 
 use stepscope_model::{Domain, LaneId, Ns, SliceId, Trace};
 
-use super::loading::{Loaded, Loading};
+use super::loading::{HtaTrace, Loading};
 use crate::names::by_name::ByName;
 use crate::scope::definition::{Definition, definitions};
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "depth", "Depth (HTA)" =>
         "How many slices enclose this one on its thread, those of the main thread that wait for it included; for device \
@@ -39,7 +38,7 @@ impl CallDepths {
 }
 
 pub fn call_depths(trace: &Trace, loading: Loading) -> CallDepths {
-    let loaded = Loaded::new(trace, loading);
+    let loaded = HtaTrace::new(trace, loading);
     let slices = trace.slices();
     let mut parent = vec![None; slices.len()];
     let threads = Threads::find(&loaded);
@@ -67,7 +66,7 @@ pub fn call_depths(trace: &Trace, loading: Loading) -> CallDepths {
 
 /// The stacks of one thread. Every end closes what was opened last, as HTA does.
 fn stack(
-    loaded: &Loaded<'_>,
+    loaded: &HtaTrace<'_>,
     lane: LaneId,
     hooks: &[(Ns, Ns, SliceId)],
     parent: &mut [Option<SliceId>],
@@ -116,7 +115,7 @@ struct NameTraits {
 }
 
 impl Threads {
-    fn find(loaded: &Loaded<'_>) -> Threads {
+    fn find(loaded: &HtaTrace<'_>) -> Threads {
         let trace = loaded.trace;
         let slices = trace.slices();
         let mut names = ByName::new(trace, |name: &str| NameTraits {

@@ -23,7 +23,7 @@ use stepscope_model::{Kind, Ns, SliceId, Trace};
 
 use self::bound::is_data_loading;
 use self::window::{Clip, window};
-use super::loading::{Loaded, Loading};
+use super::loading::{HtaTrace, Loading};
 use crate::names::by_name::ByName;
 use crate::scope::definition::{Definition, definitions};
 
@@ -31,7 +31,6 @@ pub use self::bound::HtaBound;
 pub use self::graph::{Edge, EdgeKind, Graph, Node};
 pub use self::no_path::NoPath;
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "critical_path", "Critical path (HTA)" =>
         "The longest way through a graph of the starts and ends of slices. Edges lead through operators, calls and device \
@@ -125,7 +124,7 @@ impl CriticalPath {
 
 /// HTA's critical path of a window.
 pub fn critical_path(trace: &Trace, options: &PathOptions) -> Result<CriticalPath, NoPath> {
-    let loaded = Loaded::new(trace, options.loading);
+    let loaded = HtaTrace::new(trace, options.loading);
     let window = window(&loaded, &options.annotation, options.instances)?;
     let clip = Clip::new(&loaded, window);
     let mut graph = nodes(&loaded, &clip, &options.data_loading);
@@ -164,7 +163,7 @@ pub fn critical_path(trace: &Trace, options: &PathOptions) -> Result<CriticalPat
 }
 
 /// A graph without edges: operators, calls, data loading and device work.
-fn nodes(loaded: &Loaded<'_>, clip: &Clip, data_loading: &[String]) -> Graph {
+fn nodes(loaded: &HtaTrace<'_>, clip: &Clip, data_loading: &[String]) -> Graph {
     let slices = loaded.trace.slices();
     let mut graph = Graph::new(slices.len(), clip.host.len() + clip.work.len());
     let mut loads = ByName::new(loaded.trace, |name: &str| is_data_loading(name, data_loading));

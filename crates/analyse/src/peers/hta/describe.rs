@@ -5,7 +5,6 @@ use serde::Serialize;
 
 use crate::scope::definition::{Definition, definitions};
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "count", "Count" => "How many values there are.";
     "mean", "Mean" => "Their sum over their count.";

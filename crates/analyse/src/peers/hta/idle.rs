@@ -8,11 +8,10 @@ use serde::Serialize;
 use stepscope_model::{LaneId, Ns, Trace};
 
 use super::describe::Describe;
-use super::loading::{Loaded, Loading};
+use super::loading::{HtaTrace, Loading};
 use crate::devices::busy::device_lanes;
 use crate::scope::definition::{Definition, definitions};
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "host_wait", "Host wait (HTA)" =>
         "Gaps before work whose launching call started after the work before it had ended: the host came late.";
@@ -71,12 +70,12 @@ impl IdleRow {
 
 /// HTA's idle time breakdown: a row a stream, devices and streams by number.
 pub fn idle_breakdown(trace: &Trace, options: &IdleOptions) -> Vec<IdleRow> {
-    let loaded = Loaded::new(trace, options.loading);
+    let loaded = HtaTrace::new(trace, options.loading);
     let lanes = device_lanes(trace).into_iter().flat_map(|(_, lanes)| lanes);
     lanes.map(|lane| of_lane(&loaded, lane, options.kernel_delay)).filter(|row| row.slices > 0).collect()
 }
 
-fn of_lane(loaded: &Loaded<'_>, lane: LaneId, kernel_delay: Ns) -> IdleRow {
+fn of_lane(loaded: &HtaTrace<'_>, lane: LaneId, kernel_delay: Ns) -> IdleRow {
     let trace = loaded.trace;
     let key = trace.lanes().get(lane).key;
     let mut row = IdleRow { device: key.process.as_int(), stream: key.thread.as_int(), ..IdleRow::default() };

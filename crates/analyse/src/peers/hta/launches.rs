@@ -7,11 +7,10 @@ use serde::Serialize;
 use stepscope_model::{Attr, Ns, SliceId, Trace};
 
 use super::launch_calls::in_statistics;
-use super::loading::{Loaded, Loading};
+use super::loading::{HtaTrace, Loading};
 use crate::names::by_name::ByName;
 use crate::scope::definition::{Definition, definitions};
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "cpu_ns", "CPU duration (HTA)" => "How long the launching call took.";
     "gpu_ns", "GPU duration (HTA)" => "How long the launched work took.";
@@ -81,7 +80,7 @@ pub struct LaunchStats {
 }
 
 pub fn launch_stats(trace: &Trace, options: &LaunchOptions) -> LaunchStats {
-    let loaded = Loaded::new(trace, options.loading);
+    let loaded = HtaTrace::new(trace, options.loading);
     let slices = trace.slices();
     let mut counted = ByName::new(trace, |name: &str| in_statistics(name, options.with_memory));
     let mut stats = LaunchStats::default();

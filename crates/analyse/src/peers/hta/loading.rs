@@ -10,7 +10,6 @@ use crate::names::by_name::ByName;
 use crate::names::ranges::step_number;
 use crate::scope::definition::{Definition, definitions};
 
-/// What the options mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "whole_us", "Whole microseconds" =>
         "Whether times are read as 64-bit floats of microseconds, starts then rounded up and ends rounded down to whole \
@@ -41,7 +40,6 @@ impl Loading {
         Loading::default()
     }
 
-    /// As HTA loads this trace.
     pub fn hta(trace: &Trace) -> Loading {
         let several = last_step(trace).is_some();
         Loading { whole_us: true, drop_last_step: several, drop_unlinked: several }
@@ -50,16 +48,16 @@ impl Loading {
 
 /// A trace as an analysis of HTA's sees it.
 #[derive(Copy, Clone)]
-pub(super) struct Loaded<'a> {
+pub(super) struct HtaTrace<'a> {
     pub(super) trace: &'a Trace,
     loading: Loading,
     /// Host slices that start from here on are left out.
     until: Ns,
 }
 
-impl<'a> Loaded<'a> {
-    pub(super) fn new(trace: &'a Trace, loading: Loading) -> Loaded<'a> {
-        let mut loaded = Loaded { trace, loading, until: Ns::MAX };
+impl<'a> HtaTrace<'a> {
+    pub(super) fn new(trace: &'a Trace, loading: Loading) -> HtaTrace<'a> {
+        let mut loaded = HtaTrace { trace, loading, until: Ns::MAX };
         if loading.drop_last_step
             && let Some(step) = last_step(trace)
         {

@@ -10,12 +10,11 @@ use stepscope_model::{LaneId, Ns, SliceId, Trace};
 
 use super::describe::Describe;
 use super::launch_calls::fills_queue;
-use super::loading::{Loaded, Loading};
+use super::loading::{HtaTrace, Loading};
 use crate::devices::busy::device_lanes;
 use crate::names::by_name::ByName;
 use crate::scope::definition::{Definition, definitions};
 
-/// What the numbers mean.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "length", "Queue length (HTA)" =>
         "Kernels, copies and memsets of the stream that a call has launched and that have not started yet. A launch counts \
@@ -50,11 +49,9 @@ impl Default for QueueOptions {
 pub struct QueuePoint {
     /// When it changed, since the trace's first event.
     pub at_ns: i64,
-    /// What it was from then on.
     pub length: i64,
 }
 
-/// The queue of one stream.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct StreamQueue {
     pub device: Option<i64>,
@@ -69,7 +66,6 @@ pub struct StreamQueue {
     pub full_share: Option<f64>,
 }
 
-/// The queues of all streams.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct QueueLength {
     /// Streams with launches, devices and streams by number.
@@ -82,7 +78,7 @@ pub struct QueueLength {
 
 /// HTA's queue length of each stream.
 pub fn queue_length(trace: &Trace, options: &QueueOptions) -> QueueLength {
-    let loaded = Loaded::new(trace, options.loading);
+    let loaded = HtaTrace::new(trace, options.loading);
     let queues = Queues::new(&loaded);
     let starts = trace.slices().ids().filter(|&id| loaded.keeps(id)).map(|id| loaded.start(id));
     let reach = starts.fold(None, |reach: Option<(Ns, Ns)>, at| {
@@ -109,12 +105,10 @@ pub fn queue_length(trace: &Trace, options: &QueueOptions) -> QueueLength {
 #[derive(Copy, Clone)]
 pub(super) struct Change {
     at: Ns,
-    /// The same before rounding.
     exact: Ns,
     /// The work that is launched or starts.
     pub(super) work: SliceId,
     pub(super) launch: bool,
-    /// From here on.
     pub(super) length: i64,
 }
 
@@ -124,7 +118,7 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(loaded: &Loaded<'_>) -> Queues {
+    pub(super) fn new(loaded: &HtaTrace<'_>) -> Queues {
         let trace = loaded.trace;
         let mut counted = ByName::new(trace, fills_queue);
         let mut queues = Queues { lanes: Vec::new(), uncounted: 0 };

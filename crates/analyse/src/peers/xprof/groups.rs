@@ -35,7 +35,6 @@ pub struct Group {
 /// Groups, and which of them each slice is in.
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
-    /// The groups, by number.
     pub groups: Vec<Group>,
     /// Moments at which a thread pool took on work of a group: marks without a length, which are no slices.
     pub marks: Vec<(usize, Ns)>,
@@ -43,13 +42,11 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// The number of the group that a slice is in.
     pub fn group_of(&self, id: SliceId) -> Option<usize> {
         self.of.get(id.index()).filter(|&&group| group != NONE).map(|&group| group as usize)
     }
 }
 
-/// What matters of an event's arguments.
 #[derive(Clone, Copy, Default)]
 struct EventMarks {
     root: Option<i64>,
@@ -107,7 +104,6 @@ struct EventLinks {
     has_loops: bool,
 }
 
-/// Groups the events of a trace.
 pub fn groups(trace: &Trace) -> Groups {
     let slices = trace.slices();
     let mut ties = EventLinks::default();
@@ -361,7 +357,6 @@ impl EventLinks {
     }
 }
 
-/// What each event is nested in.
 fn nested(edges: &[(u32, u32)], events: usize) -> Vec<u32> {
     let mut parents = vec![NONE; events];
     for &(from, to) in edges {

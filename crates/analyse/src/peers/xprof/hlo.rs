@@ -23,7 +23,6 @@ pub struct XprofHloRow {
     /// How many pieces of device work it ran as.
     pub occurrences: u64,
     pub total_ns: i64,
-    /// The same, for one time.
     pub mean_ns: f64,
     /// Without instructions inside: the same on GPUs.
     pub self_ns: i64,

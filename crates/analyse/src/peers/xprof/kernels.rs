@@ -31,7 +31,6 @@ pub struct XprofKernelRow {
     /// Whether it is taken to use them.
     pub uses_tensor_cores: bool,
     pub op: String,
-    /// How often it ran.
     pub occurrences: u64,
     pub total_ns: i64,
     /// The same, for one time, in whole nanoseconds.
@@ -40,7 +39,6 @@ pub struct XprofKernelRow {
     pub max_ns: i64,
 }
 
-/// What tells one row from another.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     name: StrId,

@@ -25,7 +25,6 @@ pub struct XprofMemoryRow {
     pub free_bytes: i64,
     /// How far its free memory was scattered then, from 0 to 1; none if it had no free memory.
     pub fragmentation: Option<f64>,
-    /// All of these together.
     pub capacity_bytes: i64,
 }
 

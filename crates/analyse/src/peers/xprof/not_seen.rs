@@ -14,11 +14,9 @@ use crate::programs::ProgramWork;
 pub struct NotSeen {
     /// Time of XLA's operators on the threads of a CPU, within XProf's steps: some operator ran on some thread.
     pub cpu_busy_ns: i64,
-    /// The time of those steps.
     pub cpu_steps_ns: i64,
     /// Time of kernels that multiply 16-bit numbers by their programs, and that XProf counts as 32-bit.
     pub half_as_32_ns: i64,
-    /// Time of all kernels.
     pub kernels_ns: i64,
     /// Time of copies that XProf counts as compute, because of how they are named.
     pub copies_as_compute_ns: i64,
@@ -82,7 +80,6 @@ pub fn not_seen(trace: &Trace, steps: &XprofSteps) -> NotSeen {
     not_seen
 }
 
-/// How much of these spans is covered by any of these times.
 fn covered(mut times: Vec<(Ns, Ns)>, spans: &[(Ns, Ns)]) -> i64 {
     times.sort_unstable();
     let mut merged: Vec<(Ns, Ns)> = Vec::new();

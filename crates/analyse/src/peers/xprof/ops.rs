@@ -19,7 +19,6 @@ const MAX_ROWS: usize = 500;
 /// What XProf calls the time without any operator.
 pub(super) const IDLE_OP: &str = "IDLE";
 
-/// Where an operator ran.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum XprofSide {
@@ -33,11 +32,8 @@ pub struct XprofOpRow {
     #[serde(rename = "type")]
     pub kind: String,
     pub operation: String,
-    /// How often it ran.
     pub occurrences: u64,
-    /// With what it called.
     pub total_ns: i64,
-    /// The same, for one time.
     pub mean_ns: f64,
     /// Without what it called.
     pub self_ns: i64,

@@ -20,7 +20,7 @@ const POTENTIALLY_BOUND_SHARE: f64 = 0.03;
 
 /// What a moment is spent on. The later ones win.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum SpentOn {
+enum MomentClass {
     Nothing,
     HostCompute,
     HostToHost,
@@ -34,11 +34,10 @@ enum SpentOn {
     Compute16,
 }
 
-const SPENT_KINDS: usize = SpentOn::Compute16 as usize + 1;
+const SPENT_KINDS: usize = MomentClass::Compute16 as usize + 1;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct XprofStepRow {
-    /// What XProf calls it.
     pub step: String,
     pub time_ns: i64,
     /// None of the others.
@@ -78,7 +77,6 @@ pub enum InputBound {
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct XprofSummary {
-    /// How many steps count.
     pub steps: u64,
     /// How many were left out at the ends.
     pub left_out: u64,
@@ -103,7 +101,6 @@ pub struct XprofSteps {
     pub rows: Vec<XprofStepRow>,
     /// From where to where each lasts.
     pub spans: Vec<(Ns, Ns)>,
-    /// All of them together.
     pub summary: XprofSummary,
 }
 
@@ -113,7 +110,7 @@ struct Step {
     name: Option<String>,
     /// The longest event that marks the step.
     span: Option<(Ns, Ns)>,
-    events: Vec<(Ns, Ns, SpentOn)>,
+    events: Vec<(Ns, Ns, MomentClass)>,
 }
 
 impl Step {
@@ -142,11 +139,11 @@ pub fn steps(trace: &Trace) -> XprofSteps {
     for (number, step) in steps.iter_mut().enumerate() {
         let Some(span) = step.span.filter(|(start, end)| end > start) else { continue };
         let (times, seen) = divided(&mut step.events, span);
-        add(&mut compute_32, times[SpentOn::Compute32 as usize]);
-        add(&mut compute_16, times[SpentOn::Compute16 as usize]);
+        add(&mut compute_32, times[MomentClass::Compute32 as usize]);
+        add(&mut compute_16, times[MomentClass::Compute16 as usize]);
         let counts = match has_device {
-            true => seen[SpentOn::Compute32 as usize] || seen[SpentOn::Compute16 as usize],
-            false => seen[SpentOn::HostCompute as usize],
+            true => seen[MomentClass::Compute32 as usize] || seen[MomentClass::Compute16 as usize],
+            false => seen[MomentClass::HostCompute as usize],
         };
         if counts {
             rows.push((row(step.name.take().unwrap_or_else(|| number.to_string()), span, &times), span));
@@ -191,21 +188,21 @@ fn summary(rows: &[XprofStepRow]) -> XprofSummary {
 }
 
 fn row(step: String, (start, end): (Ns, Ns), times: &[i64; SPENT_KINDS]) -> XprofStepRow {
-    let of = |spent: SpentOn| times[spent as usize];
+    let of = |spent: MomentClass| times[spent as usize];
     XprofStepRow {
         step,
         time_ns: (end - start).0,
-        all_others_ns: of(SpentOn::Nothing),
+        all_others_ns: of(MomentClass::Nothing),
         // No event of a profile's is compilation to XProf, whatever it is called.
         compilation_ns: 0,
-        output_ns: of(SpentOn::DeviceToHost),
-        input_ns: of(SpentOn::WaitForInput).saturating_add(of(SpentOn::HostToDevice)),
-        kernel_launch_ns: of(SpentOn::KernelLaunch),
-        host_compute_ns: of(SpentOn::HostCompute),
-        device_collectives_ns: of(SpentOn::Collective),
-        device_to_device_ns: of(SpentOn::DeviceToDevice),
-        device_compute_32_ns: of(SpentOn::Compute32),
-        device_compute_16_ns: of(SpentOn::Compute16),
+        output_ns: of(MomentClass::DeviceToHost),
+        input_ns: of(MomentClass::WaitForInput).saturating_add(of(MomentClass::HostToDevice)),
+        kernel_launch_ns: of(MomentClass::KernelLaunch),
+        host_compute_ns: of(MomentClass::HostCompute),
+        device_collectives_ns: of(MomentClass::Collective),
+        device_to_device_ns: of(MomentClass::DeviceToDevice),
+        device_compute_32_ns: of(MomentClass::Compute32),
+        device_compute_16_ns: of(MomentClass::Compute16),
     }
 }
 
@@ -229,22 +226,22 @@ fn of_device(trace: &Trace, groups: &Groups, work: &[SliceId], steps: &mut [Step
     }
 }
 
-fn on_device(name: &str) -> SpentOn {
+fn on_device(name: &str) -> MomentClass {
     let copy = op_name::parse(name).filter(|op| op.sort == Sort::Copy).map(|op| op.kind);
     match copy {
-        Some("MemcpyHToD") => SpentOn::HostToDevice,
-        Some("MemcpyDToH") => SpentOn::DeviceToHost,
-        Some("MemcpyDToD") => SpentOn::DeviceToDevice,
-        _ if name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nccl")) => SpentOn::Collective,
-        _ if name.contains("half") || name.contains("fp16") => SpentOn::Compute16,
-        _ => SpentOn::Compute32,
+        Some("MemcpyHToD") => MomentClass::HostToDevice,
+        Some("MemcpyDToH") => MomentClass::DeviceToHost,
+        Some("MemcpyDToD") => MomentClass::DeviceToDevice,
+        _ if name.get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nccl")) => MomentClass::Collective,
+        _ if name.contains("half") || name.contains("fp16") => MomentClass::Compute16,
+        _ => MomentClass::Compute32,
     }
 }
 
 fn of_host(trace: &Trace, groups: &Groups, steps: &mut [Step]) {
     let slices = trace.slices();
     for &(group, at) in &groups.marks {
-        steps[group].events.push((at, at, SpentOn::HostCompute));
+        steps[group].events.push((at, at, MomentClass::HostCompute));
     }
     for (lane, _) in trace.lanes().iter() {
         // Ends of the stages of an input pipeline that are open.
@@ -285,17 +282,17 @@ fn is_compute(name: &str) -> bool {
     !runtime.iter().any(|start| name.starts_with(start))
 }
 
-fn on_host(name: &str, is_first_stage: bool) -> SpentOn {
+fn on_host(name: &str, is_first_stage: bool) -> MomentClass {
     const NEXT: &str = "IteratorGetNext";
     let op = op_name::parse(name);
     match op.map(|op| op.kind) {
-        Some("MemcpyHToD") => SpentOn::HostToDevice,
-        Some(kind) if kind.starts_with("InfeedEnqueue") => SpentOn::HostToDevice,
-        Some("MemcpyHToH") => SpentOn::HostToHost,
+        Some("MemcpyHToD") => MomentClass::HostToDevice,
+        Some(kind) if kind.starts_with("InfeedEnqueue") => MomentClass::HostToDevice,
+        Some("MemcpyHToH") => MomentClass::HostToHost,
         _ if name.get(..NEXT.len()).is_some_and(|start| start.eq_ignore_ascii_case(NEXT)) || is_first_stage => {
-            SpentOn::WaitForInput
+            MomentClass::WaitForInput
         }
-        _ => SpentOn::HostCompute,
+        _ => MomentClass::HostCompute,
     }
 }
 
@@ -304,10 +301,10 @@ fn on_host(name: &str, is_first_stage: bool) -> SpentOn {
 /// XProf lets events end before others start at the same moment, so that an event without length ends before it starts: from
 /// there on, until another event of its sort ends, time counts as spent on it. On CPUs that hides waiting.
 fn divided(
-    events: &mut Vec<(Ns, Ns, SpentOn)>,
+    events: &mut Vec<(Ns, Ns, MomentClass)>,
     (from, to): (Ns, Ns),
 ) -> ([i64; SPENT_KINDS], [bool; SPENT_KINDS]) {
-    let mut edges: Vec<(Ns, bool, SpentOn)> = Vec::with_capacity(events.len() * 2);
+    let mut edges: Vec<(Ns, bool, MomentClass)> = Vec::with_capacity(events.len() * 2);
     for (start, end, spent) in events.drain(..) {
         edges.push((start, true, spent));
         edges.push((end, false, spent));
@@ -343,24 +340,24 @@ mod tests {
     #[test]
     fn the_more_important_wins_and_what_is_left_is_other_time() {
         let mut events = vec![
-            (Ns(0), Ns(50), SpentOn::HostCompute),
-            (Ns(20), Ns(30), SpentOn::WaitForInput),
-            (Ns(25), Ns(60), SpentOn::Compute32),
-            (Ns(90), Ns(200), SpentOn::HostCompute),
+            (Ns(0), Ns(50), MomentClass::HostCompute),
+            (Ns(20), Ns(30), MomentClass::WaitForInput),
+            (Ns(25), Ns(60), MomentClass::Compute32),
+            (Ns(90), Ns(200), MomentClass::HostCompute),
         ];
         let (times, seen) = divided(&mut events, (Ns(10), Ns(100)));
         // 10 to 20 and 90 to 100; 20 to 25; 25 to 60; 60 to 90.
-        assert_eq!(times[SpentOn::HostCompute as usize], 20);
-        assert_eq!(times[SpentOn::WaitForInput as usize], 5);
-        assert_eq!(times[SpentOn::Compute32 as usize], 35);
-        assert_eq!(times[SpentOn::Nothing as usize], 30);
-        assert!(seen[SpentOn::Compute32 as usize] && !seen[SpentOn::Compute16 as usize]);
+        assert_eq!(times[MomentClass::HostCompute as usize], 20);
+        assert_eq!(times[MomentClass::WaitForInput as usize], 5);
+        assert_eq!(times[MomentClass::Compute32 as usize], 35);
+        assert_eq!(times[MomentClass::Nothing as usize], 30);
+        assert!(seen[MomentClass::Compute32 as usize] && !seen[MomentClass::Compute16 as usize]);
     }
 
     #[test]
     fn an_event_without_length_lasts_until_another_one_ends() {
-        let work = |start, end| (Ns(start), Ns(end), SpentOn::HostCompute);
-        let host = |mut events| divided(&mut events, (Ns(0), Ns(100))).0[SpentOn::HostCompute as usize];
+        let work = |start, end| (Ns(start), Ns(end), MomentClass::HostCompute);
+        let host = |mut events| divided(&mut events, (Ns(0), Ns(100))).0[MomentClass::HostCompute as usize];
         assert_eq!(host(vec![work(10, 20), work(60, 70)]), 20);
         // From 30 on, to 70.
         assert_eq!(host(vec![work(10, 20), work(30, 30), work(60, 70)]), 50);
@@ -370,13 +367,13 @@ mod tests {
 
     #[test]
     fn kernels_are_told_by_their_names() {
-        assert_eq!(on_device("MemcpyDtoH"), SpentOn::DeviceToHost);
-        assert_eq!(on_device("MemcpyD2H"), SpentOn::Compute32);
-        assert_eq!(on_device("ncclDevKernel_AllReduce"), SpentOn::Collective);
-        assert_eq!(on_device("gemm_fp16_nn"), SpentOn::Compute16);
-        assert_eq!(on_device("gemm_bf16_nn"), SpentOn::Compute32);
-        assert_eq!(on_host("IteratorGetNext:IteratorGetNext", false), SpentOn::WaitForInput);
-        assert_eq!(on_host("mlp/matmul:MatMul", false), SpentOn::HostCompute);
+        assert_eq!(on_device("MemcpyDtoH"), MomentClass::DeviceToHost);
+        assert_eq!(on_device("MemcpyD2H"), MomentClass::Compute32);
+        assert_eq!(on_device("ncclDevKernel_AllReduce"), MomentClass::Collective);
+        assert_eq!(on_device("gemm_fp16_nn"), MomentClass::Compute16);
+        assert_eq!(on_device("gemm_bf16_nn"), MomentClass::Compute32);
+        assert_eq!(on_host("IteratorGetNext:IteratorGetNext", false), MomentClass::WaitForInput);
+        assert_eq!(on_host("mlp/matmul:MatMul", false), MomentClass::HostCompute);
     }
 
     #[test]

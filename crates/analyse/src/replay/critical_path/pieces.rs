@@ -13,10 +13,8 @@ use crate::tables::stacks::Frame;
 pub struct PieceRow {
     /// A kernel, operator, range or call; what kind of gap, where there is no slice.
     pub name: String,
-    /// Where it was spent.
     pub class: PathClass,
     pub start_ns: i64,
-    /// How long it is.
     pub dur_ns: i64,
     /// The thread or stream of the slice.
     pub lane: Option<String>,

@@ -17,7 +17,6 @@ pub(super) struct Table<'a> {
     known: HashMap<Key, Option<Cost>, RandomState>,
 }
 
-/// Finds the model of a name.
 type FindModel = fn(&str) -> Option<Model>;
 
 /// Name, sizes, types, strides, values, bytes of an element of a list.

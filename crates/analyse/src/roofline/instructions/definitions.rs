@@ -2,7 +2,6 @@
 
 use crate::scope::definition::{Definition, definitions};
 
-/// What each number means.
 pub const DEFINITIONS: &[Definition] = definitions! {
     "program_id", "Program number" => "The number by which events name the program.";
     "calls", "Calls" =>

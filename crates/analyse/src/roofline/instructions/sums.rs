@@ -14,9 +14,7 @@ use crate::programs::{InstructionCost, ProgramWork};
 pub(super) struct InstructionSums<'t> {
     program: Option<&'t Program>,
     pub(super) program_id: Option<i64>,
-    /// The instruction, and its node.
     instruction: Option<(GraphNode<'t>, u32)>,
-    /// What one call costs.
     cost: Option<InstructionCost>,
     name: &'t str,
     on_device: bool,

@@ -15,7 +15,6 @@ fn cost(name: &str, dims: &str, types: &[&str], concrete: &[&str]) -> Option<Cos
     (model(name)?.count)(short_name(name), &call)
 }
 
-/// FLOPs, bytes read, bytes written.
 fn parts(cost: Option<Cost>) -> Option<(u64, u64, u64)> {
     cost.map(|c| (c.flops, c.read, c.written))
 }

@@ -38,7 +38,6 @@ pub(super) fn ranges(trace: &Trace) -> Option<Repeats> {
     outermost(trace, Kind::HostAnnotation, role, FoundBy::Range)
 }
 
-/// Calls of modules.
 pub(super) fn modules(trace: &Trace) -> Option<Repeats> {
     let role = |name: &str| if name.starts_with(MODULE_CALL) { Role::Begins } else { Role::Other };
     outermost(trace, Kind::PythonFunction, role, FoundBy::Module)

@@ -14,7 +14,6 @@ use crate::names::calls::is_graph_launch;
 /// A graph of fewer kernels is no model.
 const MIN_WORK: u32 = 4;
 
-/// What a launch ran.
 #[derive(Default)]
 struct Replay {
     /// The graph's number, where the producer says it.

@@ -16,10 +16,8 @@ const MIN_CONTENT: i64 = 8;
 const CONTENT_FACTOR: f64 = 1.25;
 const TIME_FACTOR: f64 = 2.0;
 
-/// One of a sequence.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct Mark {
-    /// What it is.
     pub(super) what: u64,
     pub(super) start: Ns,
     pub(super) end: Ns,

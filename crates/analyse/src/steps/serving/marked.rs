@@ -14,7 +14,6 @@ pub(in crate::steps) struct MarkedIteration {
     pub(in crate::steps) name: StrId,
     pub(in crate::steps) start: Ns,
     pub(in crate::steps) end: Ns,
-    /// Its time on the host.
     pub(in crate::steps) host: Option<Ns>,
     pub(in crate::steps) said: IterationInfo,
 }

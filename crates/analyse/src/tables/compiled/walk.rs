@@ -16,7 +16,6 @@ const IN_CODE: u8 = 1;
 /// Inside of an operator.
 const IN_OPERATOR: u8 = 2;
 
-/// What a name is to torch.compile.
 #[derive(Copy, Clone, PartialEq, Eq)]
 enum NameRole {
     Region(Option<CompileId>),

@@ -22,15 +22,10 @@ pub struct EdgeRow {
     pub primitive_calls: Option<u64>,
     /// Time of the called function's own in these calls.
     pub self_ns: Option<i64>,
-    /// Samples of its own.
     pub self_samples: Option<i64>,
-    /// Memory of its own.
     pub self_bytes: Option<i64>,
-    /// Its time with all that it called.
     pub total_ns: Option<i64>,
-    /// Its samples with all that it called.
     pub total_samples: Option<i64>,
-    /// Its memory with all that it called.
     pub total_bytes: Option<i64>,
 }
 

@@ -31,7 +31,6 @@ pub struct Advice {
     pub kind: &'static str,
     pub place: String,
     pub function: String,
-    /// The bytes that it is about.
     pub bytes: i64,
     pub change: &'static str,
 }

@@ -61,7 +61,6 @@ struct KernelTotals<'a> {
     blocks: WeightedMean,
     occupancy: WeightedMean,
     lanes: Vec<LaneId>,
-    /// What its first kernel runs.
     instruction: Option<GraphNode<'a>>,
 }
 

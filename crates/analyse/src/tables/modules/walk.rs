@@ -10,7 +10,6 @@ use crate::names::ranges::MODULE_CALL;
 use crate::scope::selection::Selection;
 use crate::tables::flops::{self, Flops};
 
-/// Where a host slice stands.
 #[derive(Copy, Clone, Default)]
 struct ModulePlace {
     /// The module around it, or that it is.

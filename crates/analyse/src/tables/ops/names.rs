@@ -6,7 +6,6 @@ use crate::names::ranges::step_number;
 use crate::names::tensor_core::op_is_eligible;
 use crate::tables::flops::{Formula, formula};
 
-/// The facts of one name.
 #[derive(Copy, Clone, Default)]
 pub(crate) struct NameFacts {
     /// The profiler's own bookkeeping: no row, and its children move up.

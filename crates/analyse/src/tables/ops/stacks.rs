@@ -92,7 +92,6 @@ impl<'a> Stacks<'a> {
         self.of_call[call as usize]
     }
 
-    /// The frames of a number.
     pub(crate) fn frames(&self, number: u32) -> Vec<String> {
         let frames = self.stacks.get(number as usize).into_iter().flatten();
         frames.map(|&frame| self.trace.text(frame).to_owned()).collect()

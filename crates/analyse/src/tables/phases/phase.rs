@@ -27,7 +27,6 @@ impl Phase {
     pub const ALL: [Phase; 5] =
         [Phase::Forward, Phase::Backward, Phase::Recompute, Phase::Update, Phase::Other];
 
-    /// How tables call it.
     pub fn label(self) -> &'static str {
         match self {
             Phase::Forward => "Forward",

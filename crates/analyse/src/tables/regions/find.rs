@@ -90,7 +90,6 @@ impl Ranges {
         }
     }
 
-    /// How many there are.
     pub(super) fn len(&self) -> usize {
         self.slices.len()
     }

@@ -82,7 +82,6 @@ pub struct DeviceInfo {
 pub struct RecordingInfo {
     pub name: String,
     pub start_ns: i64,
-    /// How long it took.
     pub dur_ns: i64,
 }
 

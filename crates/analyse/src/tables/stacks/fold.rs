@@ -52,7 +52,6 @@ impl Stacks {
         self.worth().map(|node| (self.tree.frames(node), node.value))
     }
 
-    /// The stacks as text.
     pub fn report(&self, trace: &Trace) -> StacksReport {
         let mut rows: Vec<Row> = Vec::new();
         let mut unlinked = Ns::ZERO;

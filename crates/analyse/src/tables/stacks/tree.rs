@@ -17,7 +17,6 @@ pub(crate) struct Node {
     pub(crate) frame: Frame,
     /// What the first slice here was; `None` for frames that are not slices.
     pub(crate) kind: Option<Kind>,
-    /// Time of its own.
     pub(crate) value: Ns,
     pub(crate) count: u64,
     depth: u32,

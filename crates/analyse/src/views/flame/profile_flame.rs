@@ -12,7 +12,6 @@ use crate::tables::functions::{AmountUnit, FunctionId, Names};
 /// Stands for no node.
 const NONE: u32 = u32::MAX;
 
-/// What a node stands for.
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 enum NodeKind {
     Part(usize),

@@ -19,7 +19,6 @@ pub(super) struct Columns {
 /// What a node of the result stands for.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
-    /// One of the tree's.
     Node(u32),
     /// So many children of its parent, each with all below it.
     Smaller(u64),

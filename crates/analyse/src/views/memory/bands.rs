@@ -14,7 +14,6 @@ pub struct Band {
     pub start: u32,
     /// The first state it is no longer in.
     pub end: u32,
-    /// How high it is.
     pub bytes: u64,
 }
 

@@ -17,7 +17,6 @@ const MAX_FRAMES: usize = 200;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct FrameText {
     pub function: String,
-    /// Its file, or empty.
     pub file: String,
     /// The line, or 0.
     pub line: u32,

@@ -15,7 +15,6 @@ use crate::memory::places::{NO_PYTHON, Places};
 /// Most lines that are listed, the largest.
 const MAX_LINES: usize = 500;
 
-/// What a line held.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LiveLine {
     pub place: MemoryPlace,
@@ -23,7 +22,6 @@ pub struct LiveLine {
     pub bytes: u64,
     /// Their share of all that were in use.
     pub share: f64,
-    /// In how many allocations.
     pub allocations: u64,
     /// The largest of them, to be shown.
     pub largest: u32,
@@ -37,7 +35,6 @@ pub struct Instant {
     pub at_ns: Option<i64>,
     /// In use by the program.
     pub allocated_bytes: u64,
-    /// Asked for by it.
     pub requested_bytes: u64,
     /// Given back, but not yet free.
     pub pending_bytes: u64,

@@ -32,7 +32,6 @@ pub enum BlockUse {
 pub struct MapBlock {
     /// What it is used for.
     pub state: BlockUse,
-    /// How long it is.
     pub bytes: u64,
     /// The allocation in it; none where it is free or mixed.
     pub allocation: Option<u32>,
@@ -46,19 +45,16 @@ pub struct MapBlock {
 pub struct MapSegment {
     /// Where it begins, in hexadecimal.
     pub address: String,
-    /// How long it is.
     pub bytes: u64,
     /// In use by the program.
     pub allocated_bytes: u64,
     /// Given back, but not yet free.
     pub pending_bytes: u64,
-    /// Its longest free stretch.
     pub largest_free_bytes: u64,
     /// Blocks that are not free.
     pub blocks_in_use: u64,
     /// The stream it is for; none if that was not recorded.
     pub stream: Option<u64>,
-    /// Whether it can grow.
     pub expandable: bool,
     /// Whether it is for small blocks; none if it was gone when the snapshot was taken.
     pub small: Option<bool>,
@@ -72,7 +68,6 @@ pub struct MapSegment {
 pub struct AllocatorMap {
     /// The largest segments, by falling size.
     pub segments: Vec<MapSegment>,
-    /// How many there are.
     pub segment_count: u64,
     /// The longest free stretch of all.
     pub largest_free_bytes: u64,

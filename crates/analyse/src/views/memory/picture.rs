@@ -29,7 +29,6 @@ pub struct Column {
     pub state: u32,
     /// The sum of what is alive in it.
     pub total: u64,
-    /// Where its runs begin.
     pub first_run: u32,
 }
 

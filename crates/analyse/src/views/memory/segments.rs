@@ -87,7 +87,6 @@ impl<'a> FinalSegments<'a> {
         FinalSegments(segments)
     }
 
-    /// Those of one device of a snapshot.
     pub(super) fn on_device(snapshot: &'a Snapshot, device: i64) -> FinalSegments<'a> {
         FinalSegments::new(snapshot.segments.iter().filter(|segment| segment.device == device).collect())
     }

@@ -18,7 +18,6 @@ pub struct DrawnPlace {
     pub share: f64,
 }
 
-/// What a picture is about.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PictureHead {
     /// What the horizontal axis counts.

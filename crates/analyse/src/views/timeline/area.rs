@@ -16,23 +16,19 @@ const MAX_NAMES: usize = 500;
 /// Slices that one worker walks over at a time.
 const MAX_SLICES_PER_TASK: usize = 1 << 17;
 
-/// What an area holds.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Area {
     pub from_ns: i64,
     pub to_ns: i64,
     /// Slices and instants in it, in part or wholly.
     pub count: u64,
-    /// Their time inside it.
     pub total_ns: i64,
     /// By name, the most self time first.
     pub names: Vec<AreaName>,
     pub names_more: u64,
-    /// Each row.
     pub rows_busy: Vec<RowBusy>,
 }
 
-/// All of one name in an area.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct AreaName {
     pub name: String,
@@ -49,7 +45,6 @@ pub struct AreaName {
     pub longest: u32,
 }
 
-/// One row in an area.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RowBusy {
     pub row: u32,

@@ -58,7 +58,6 @@ impl Blocks {
         Blocks { first, before, longest, reaching }
     }
 
-    /// Whether spans may overlap.
     pub(super) fn overlaps(&self) -> bool {
         self.reaching.is_some()
     }

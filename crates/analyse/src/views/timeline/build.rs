@@ -9,10 +9,9 @@ use stepscope_model::{LaneId, SliceId, Trace};
 use super::blocks::Blocks;
 use super::instants::{Instants, Moment};
 use super::lanes::Lanes;
-use super::nesting::{Nested, nest};
+use super::nesting::{RowNesting, nest};
 use super::spans::{Content, RowSpans, StepSpan, times};
 
-/// What a group shows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, serde::Serialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupKind {
@@ -61,7 +60,6 @@ pub(super) struct BuiltRows {
     pub(super) depth: Vec<u16>,
     /// Slices that stand deeper than right below what holds them, by number.
     pub(super) displaced: Vec<u32>,
-    /// By lane: its group.
     pub(super) group_of_lane: Vec<u32>,
 }
 
@@ -226,7 +224,7 @@ fn rows_of(
     source: &Source<'_>,
     ids: impl Iterator<Item = u32>,
     depth: &[u16],
-    nested: &Nested,
+    nested: &RowNesting,
 ) -> Vec<(Content, Blocks)> {
     let mut counts = vec![0usize; nested.rows];
     depth.iter().for_each(|&row| counts[usize::from(row)] += 1);

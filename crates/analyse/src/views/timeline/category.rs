@@ -11,7 +11,6 @@ use crate::tables::ops::names::facts;
 use crate::threads::activity::{Activity, of_call, of_framework, of_operator, of_python, of_range};
 use crate::threads::lock;
 
-/// What a slice is.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Category {
@@ -34,7 +33,6 @@ pub(super) enum Category {
     Other,
 }
 
-/// What the categories are called, by number.
 pub const CATEGORIES: [&str; 16] = [
     "operator",
     "Python",
@@ -121,7 +119,6 @@ impl Categories {
         Categories { table }
     }
 
-    /// The category of a slice.
     pub(super) fn category_of(&self, trace: &Trace, id: SliceId) -> u8 {
         let slices = trace.slices();
         let kind = slices.kind(id);

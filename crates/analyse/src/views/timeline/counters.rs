@@ -24,7 +24,6 @@ const MAX_COUNTERS: usize = 256;
 /// One counter in a stretch of time.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Counter {
-    /// What tells it apart.
     pub id: String,
     pub label: String,
     pub unit: Unit,

@@ -5,7 +5,6 @@ use std::sync::OnceLock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// What a counter counts.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {

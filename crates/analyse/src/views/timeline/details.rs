@@ -26,7 +26,6 @@ pub struct Ref {
     pub category: u8,
     pub row: u32,
     pub start_ns: i64,
-    /// How long it takes.
     pub dur_ns: i64,
 }
 
@@ -34,7 +33,6 @@ pub struct Ref {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// The call that launched it.
     #[serde(rename = "launched by")]
     LaunchedBy,
     /// Device work that it launched.
@@ -74,7 +72,6 @@ pub struct Details {
     pub kind: &'static str,
     /// Its category as the file spells it.
     pub cat: String,
-    /// Its thread or stream.
     pub group: String,
     /// Its time less that of what is directly inside it.
     pub self_ns: i64,
@@ -99,7 +96,6 @@ pub struct Details {
     pub links_more: u64,
     /// The operator whose row tells more.
     pub op: Option<String>,
-    /// Whether it is a kernel.
     pub kernel: bool,
 }
 
@@ -131,7 +127,6 @@ impl Timeline {
         Some(Ref { id, name, category, row, start_ns, dur_ns: end - start_ns })
     }
 
-    /// The category of what a number names.
     pub(super) fn category_of_id(&self, trace: &Trace, id: u32) -> u8 {
         match id {
             NO_SLICE => Category::Step.number(),

@@ -17,7 +17,6 @@ pub struct RowItem {
     pub end: i64,
     /// The longest: its number.
     pub id: u32,
-    /// The number of its name.
     pub name: u32,
     /// How many start here; none of one that reaches in from the left.
     pub count: u32,

@@ -21,7 +21,6 @@ pub struct Layout {
     pub groups: Vec<GroupInfo>,
     /// Rows, group by group.
     pub rows: Vec<RowInfo>,
-    /// What the categories are called, by number.
     pub categories: [&'static str; 16],
     /// Whether everything in the file is drawn.
     pub ledger: DrawnLedger,
@@ -33,7 +32,6 @@ pub struct Layout {
 pub struct GroupInfo {
     pub id: u32,
     pub label: String,
-    /// Its device or process.
     pub detail: String,
     pub kind: GroupKind,
     pub rows: Vec<u32>,

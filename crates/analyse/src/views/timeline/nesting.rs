@@ -8,8 +8,7 @@ use super::row_ends::RowEnds;
 
 /// How the slices of one lane were put on rows.
 #[derive(Debug, Default)]
-pub(super) struct Nested {
-    /// How many rows there are.
+pub(super) struct RowNesting {
     pub(super) rows: usize,
     /// Whether slices of the last row overlap.
     pub(super) overlaps: bool,
@@ -24,8 +23,8 @@ pub(super) fn least_end((start, end): (i64, i64)) -> i64 {
 }
 
 /// Puts slices on at most `most` rows, writing each one's row. They come by start, of equal starts the longer first.
-pub(super) fn nest(times: impl Iterator<Item = (i64, i64)>, most: usize, rows: &mut [u16]) -> Nested {
-    let mut nested = Nested::default();
+pub(super) fn nest(times: impl Iterator<Item = (i64, i64)>, most: usize, rows: &mut [u16]) -> RowNesting {
+    let mut nested = RowNesting::default();
     let mut ends = RowEnds::new();
     let last = most.clamp(1, usize::from(u16::MAX)) - 1;
     for (position, ((start, end), row)) in times.zip(rows).enumerate() {
@@ -52,7 +51,7 @@ pub(super) fn nest(times: impl Iterator<Item = (i64, i64)>, most: usize, rows: &
 mod tests {
     use super::*;
 
-    fn rows(times: &[(i64, i64)], most: usize) -> (Vec<u16>, Nested) {
+    fn rows(times: &[(i64, i64)], most: usize) -> (Vec<u16>, RowNesting) {
         let mut rows = vec![0; times.len()];
         let nested = nest(times.iter().copied(), most, &mut rows);
         (rows, nested)

@@ -12,15 +12,15 @@ const MAX_LINKS: usize = 64;
 
 /// Links in the direction that the trace does not hold: from the host to devices.
 #[derive(Debug)]
-pub(super) struct Related {
+pub(super) struct DeviceLinks {
     /// Call and device slice, sorted.
     launched: Vec<(u32, u32)>,
     /// Operator and device slice, sorted.
     asked_for: Vec<(u32, u32)>,
 }
 
-impl Related {
-    fn new(trace: &Trace) -> Related {
+impl DeviceLinks {
+    fn new(trace: &Trace) -> DeviceLinks {
         let (slices, links) = (trace.slices(), trace.links());
         let on_devices = || slices.ids().filter(|&id| slices.kind(id).is_device());
         let pair = |host: SliceId, id: SliceId| (host.index() as u32, id.index() as u32);
@@ -28,7 +28,7 @@ impl Related {
         let mut asked_for: Vec<_> = on_devices().filter_map(|id| Some(pair(links.op(id)?, id))).collect();
         launched.par_sort_unstable();
         asked_for.par_sort_unstable();
-        Related { launched, asked_for }
+        DeviceLinks { launched, asked_for }
     }
 }
 
@@ -47,7 +47,7 @@ impl Timeline {
         all.extend(Relation::Operator, links.op(id));
         all.extend(Relation::Forward, links.forward_of(id));
         all.extend(Relation::Backward, links.backward_of(id));
-        let related = self.related.get_or_init(|| Related::new(trace));
+        let related = self.related.get_or_init(|| DeviceLinks::new(trace));
         if kind.is_runtime() {
             let number = id.index() as u32;
             let launched = of_range(&related.launched, number, number + 1);
@@ -62,7 +62,7 @@ impl Timeline {
     }
 
     /// Device work of a host slice: launched from inside it, or naming it or an operator inside it.
-    fn device_work(&self, trace: &Trace, id: SliceId, related: &Related, all: &mut ListedLinks) {
+    fn device_work(&self, trace: &Trace, id: SliceId, related: &DeviceLinks, all: &mut ListedLinks) {
         let slices = trace.slices();
         let times = (slices.start(id), slices.end(id));
         let lane = slices.lane_range(slices.lane(id));

@@ -57,7 +57,6 @@ impl RowEnds {
         node - self.leaves
     }
 
-    /// When a row ends.
     pub(super) fn end(&self, row: usize) -> i64 {
         self.latest.get(self.leaves + row).copied().unwrap_or(EMPTY)
     }

@@ -14,7 +14,6 @@ use super::instants::Moment;
 use super::name_sums::{NameSum, NameSums};
 use super::{INSTANT, Timeline, spans::drawn};
 
-/// Bins of the density.
 const DENSITY_BINS: usize = 256;
 /// Names listed; the rest are counted.
 const MAX_NAMES: usize = 50;
@@ -28,14 +27,12 @@ const MIN_SLICES_PER_TASK: usize = 1 << 16;
 /// In which order hits are listed.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// By start.
     #[default]
     Start,
     /// The longest first.
     Duration,
 }
 
-/// What to look for.
 #[derive(Clone, Debug)]
 pub struct SearchQuery {
     /// A part of the name in any case, or a regular expression between slashes: `/^aten::(mm|bmm)$/`.
@@ -48,7 +45,6 @@ pub struct SearchQuery {
     pub order: Order,
     /// Only hits that start then or later are listed; all are counted.
     pub after: i64,
-    /// How many are listed.
     pub limit: usize,
 }
 
@@ -67,7 +63,6 @@ impl Default for SearchQuery {
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Hits {
-    /// What was looked for.
     pub query: String,
     /// Slices and instants found.
     pub total: u64,
@@ -81,7 +76,6 @@ pub struct Hits {
     pub density: Vec<u64>,
 }
 
-/// All hits of one name.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct HitName {
     pub id: u32,

@@ -26,10 +26,8 @@ pub(super) fn times(trace: &Trace, id: SliceId) -> (i64, i64) {
     (drawn(slices.start(id)), drawn(slices.end(id)))
 }
 
-/// What a row holds.
 #[derive(Debug)]
 pub(super) enum Content {
-    /// Slices by number.
     Slices(Box<[u32]>),
     Points(Box<[Moment]>),
     Steps,
@@ -70,7 +68,6 @@ impl RowSpans<'_> {
         }
     }
 
-    /// The number of its name.
     pub(super) fn name(&self, at: usize) -> u32 {
         match self.content {
             Content::Slices(ids) => {

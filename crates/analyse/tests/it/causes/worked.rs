@@ -180,7 +180,6 @@ fn recorded_synchronization_is_used() {
     assert_eq!(path.predicted_ns, 700_000 - 45_000);
 }
 
-/// A call that synchronizes.
 fn sync(call: &str, at: (i64, i64), id: i64) -> Slice {
     Slice::new(Kind::Runtime, call, at).correlation(id).arg("correlation", id)
 }

@@ -1,7 +1,7 @@
 //! Rules about plain Python, on profiles and recordings made by hand: each fires where it should, with numbers worked out
 //! here, and none speaks about healthy programs.
 
-use stepscope_analyse::findings::{Confidence, Estimate, Finding, Metric, Severity, Thresholds, findings};
+use stepscope_analyse::findings::{Amount, Confidence, Estimate, Finding, Severity, Thresholds, findings};
 use stepscope_analyse::run::Run;
 use stepscope_formats::OpenOptions;
 use stepscope_model::{
@@ -9,7 +9,6 @@ use stepscope_model::{
     NewSlice, Ns, Profile, Series, Tag, TraceBuilder, ValueKind, ValueUnit,
 };
 
-/// Rules that are tested here.
 pub(crate) const RULES: [&str; 17] = [
     "deep_copy",
     "file_io",
@@ -38,7 +37,6 @@ fn rules(found: &[Finding]) -> Vec<&str> {
     found.iter().map(|finding| finding.rule).collect()
 }
 
-/// Samples as py-spy and Austin write them.
 fn folded(text: &str) -> Run {
     let read = stepscope_formats::read(text.as_bytes(), "test", &OpenOptions::default());
     Run::from_document(read.unwrap_or_else(|error| panic!("{error}")))
@@ -95,7 +93,7 @@ impl Counted {
 const MAIN: &str = "main @ app.py:1";
 const LIB: &str = "/usr/lib/python3.11";
 
-fn figure<'f>(finding: &'f Finding, label: &str) -> &'f Metric {
+fn figure<'f>(finding: &'f Finding, label: &str) -> &'f Amount {
     let seen = finding.evidence.iter().find(|evidence| evidence.label == label);
     &seen.unwrap_or_else(|| panic!("no {label} in {:?}", finding.evidence)).value
 }
@@ -115,8 +113,8 @@ fn json_in_samples_is_charged_to_the_line_that_asks_for_it() {
     assert_eq!(json.source.as_deref(), Some("app.py(12): load"));
     assert_eq!((json.saves_ns, json.saves_share), (None, Some(0.4)));
     assert_eq!((json.severity, json.estimate), (Severity::High, Estimate::UpperBound));
-    assert_eq!(figure(json, "encoding and decoding JSON"), &Metric::Count(40));
-    assert_eq!(figure(json, "for load (app.py:12)"), &Metric::Count(30));
+    assert_eq!(figure(json, "encoding and decoding JSON"), &Amount::Count(40));
+    assert_eq!(figure(json, "for load (app.py:12)"), &Amount::Count(30));
     assert!(json.title.contains("40%") && json.title.contains("load (app.py:12)"), "{}", json.title);
     assert!(json.code.as_deref().unwrap().contains("orjson.loads"), "{:?}", json.code);
 }
@@ -134,7 +132,7 @@ fn calls_are_counted_from_outside_of_a_library_only() {
     let all = found(&run);
     let json = all.iter().find(|f| f.rule == "json").unwrap();
     assert_eq!((json.saves_ns, json.saves_share), (Some(300_000_000), Some(0.3)));
-    assert_eq!(figure(json, "calls"), &Metric::Count(4000));
+    assert_eq!(figure(json, "calls"), &Amount::Count(4000));
     assert_eq!(json.source.as_deref(), Some("app.py(5): load"));
 }
 
@@ -219,7 +217,7 @@ fn a_loop_of_cheap_lines_is_seen_and_one_of_heavy_calls_is_not() {
     assert_eq!(source, Some("/home/me/app.py(10): total"));
     assert!((share - 0.6).abs() < 1e-9, "{share}");
     assert_eq!(all[0].confidence, Confidence::Low);
-    assert_eq!(figure(&all[0], "turns"), &Metric::Count(1_000_001));
+    assert_eq!(figure(&all[0], "turns"), &Amount::Count(1_000_001));
     assert!(all[0].why.contains("heuristic"), "{}", all[0].why);
     // Each turn takes 50 µs: it calls something that does the work.
     assert_eq!(found(&timed(&[(8, 1, 1), (9, 20_001, 4_000), (10, 20_000, 1_000_000)])), []);
@@ -249,7 +247,7 @@ fn many_cheap_calls_by_one_caller_may_be_worth_keeping() {
     // 50,000 calls of 10 µs.
     let all = of(50_000, 500_000);
     assert_eq!(rules(&all), ["repeated_calls"]);
-    assert_eq!((all[0].confidence, figure(&all[0], "per call")), (Confidence::Low, &Metric::Ns(10_000)));
+    assert_eq!((all[0].confidence, figure(&all[0], "per call")), (Confidence::Low, &Amount::Ns(10_000)));
     assert!(all[0].code.as_deref().unwrap().contains("def price("), "{:?}", all[0].code);
     // 100 calls of 5 ms are no repetition; a million of half a microsecond are not worth a table.
     assert_eq!(of(100, 500_000), []);
@@ -331,8 +329,8 @@ fn threads_that_take_turns_are_told_from_threads_that_run_side_by_side() {
     };
     let all = three(100, 15);
     assert_eq!(rules(&all), ["gil_contention"]);
-    assert_eq!(figure(&all[0], "threads that want to run"), &Metric::Number(3.0));
-    assert_eq!(figure(&all[0], "cores used by the process"), &Metric::Number(1.0));
+    assert_eq!(figure(&all[0], "threads that want to run"), &Amount::Number(3.0));
+    assert_eq!(figure(&all[0], "cores used by the process"), &Amount::Number(1.0));
     assert_eq!((all[0].saves_ns, all[0].estimate), (None, Estimate::None));
     assert!(all[0].code.as_deref().unwrap().contains("pool.map(work"), "{:?}", all[0].code);
     // Three cores are used; or the machine is full, and they may wait for a core.
@@ -359,7 +357,7 @@ fn one_busy_core_of_many_is_a_remark_after_a_while() {
     let all = of(20_000, 100, 13);
     assert_eq!(rules(&all), ["one_core"]);
     // 1 core is 13% of the machine, so it has at least 7.
-    assert_eq!((all[0].severity, figure(&all[0], "cores, at least")), (Severity::Info, &Metric::Number(7.0)));
+    assert_eq!((all[0].severity, figure(&all[0], "cores, at least")), (Severity::Info, &Amount::Number(7.0)));
     assert_eq!(of(2_000, 100, 13), [], "short runs need no second core");
     assert_eq!(of(20_000, 100, 60), [], "a machine of two cores");
     assert_eq!(of(20_000, 700, 90), [], "the others work too");
@@ -374,7 +372,7 @@ fn memory_that_grows_is_told_from_memory_that_is_filled_once() {
     // 50 MiB per second.
     let all = of(&|at| 100 * MIB + 50 * MIB * at / 1000);
     assert_eq!(rules(&all), ["growing_memory"]);
-    let Metric::BytesPerSecond(slope) = figure(&all[0], "growth per second") else { panic!() };
+    let Amount::BytesPerSecond(slope) = figure(&all[0], "growth per second") else { panic!() };
     assert!((slope - 50.0 * MIB as f64).abs() < 1.0, "{slope}");
     // Data is read in the first second and kept; a cache breathes; growth of a few MiB.
     assert_eq!(of(&|at| 100 * MIB + 400 * MIB * at.min(1000) / 1000), []);

@@ -8,7 +8,6 @@ use stepscope_model::{
 };
 use stepscope_testkit::RunBuilder;
 
-/// Rules that are tested here.
 pub(crate) const RULES: [&str; 3] = ["pauses", "recorded_faster", "start_up"];
 
 const S: i64 = 1_000_000_000;

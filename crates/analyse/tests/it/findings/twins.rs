@@ -28,12 +28,11 @@ struct Found {
     findings: Vec<Finding>,
 }
 
-fn look(case: &std::path::Path, trace: &str) -> Found {
+fn read_case(case: &std::path::Path, trace: &str) -> Found {
     let run = Run::new(read(&case.join(format!("{trace}.json.zst"))));
     Found { unprofiled_ns: run.unprofiled().step_ns, findings: findings(&run, &Thresholds::default()) }
 }
 
-/// A pair, measured and promised.
 struct Pair {
     name: String,
     /// Share of the step that the fix saved: the median of the rounds, the least and the most.
@@ -52,9 +51,9 @@ impl Pair {
             answers["saved_rounds"].as_array().unwrap().iter().filter_map(Value::as_f64).collect();
         let [least, most] = [f64::min, f64::max].map(|pick| rounds.iter().copied().reduce(pick).unwrap());
         let mut rule = "–";
-        let fixed = look(case, "fixed.shapes").findings;
+        let fixed = read_case(case, "fixed.shapes").findings;
         let promised = ["fault.shapes", "fault.plain"].map(|trace| {
-            let found = look(case, trace).findings;
+            let found = read_case(case, trace).findings;
             // A finding that promises about as much without the fault is about something else.
             let left = |rule: &str| fixed.iter().find(|f| f.rule == rule).and_then(|f| f.saves_unprofiled_ns);
             let is_about_it = |f: &&Finding| {
@@ -164,7 +163,7 @@ fn promises_hold_for_programs_that_no_rule_was_written_for() {
 fn healthy_programs_raise_no_false_alarm() {
     for case in set("healthy") {
         for trace in ["fixed.shapes", "fixed.plain"] {
-            let found = look(&case, trace).findings;
+            let found = read_case(&case, trace).findings;
             let loud: Vec<_> = found
                 .iter()
                 .filter(|f| f.saves_unprofiled_share.is_some_and(|share| share >= 0.15))
@@ -188,7 +187,7 @@ fn the_step_without_the_profiler_is_near_the_measured_one() {
                     continue;
                 }
                 let measured = answers[side]["step_ms"].as_f64().unwrap() * 1e6;
-                let off = look(&case, &trace).unprofiled_ns as f64 / measured - 1.0;
+                let off = read_case(&case, &trace).unprofiled_ns as f64 / measured - 1.0;
                 all += 1;
                 near += usize::from(off.abs() <= 0.2);
             }

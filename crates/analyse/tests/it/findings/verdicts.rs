@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::causes::verdict::Verdict;
 use stepscope_analyse::causes::waits::WaitKind;
-use stepscope_analyse::findings::{Estimate, Finding, Thresholds, could_not_look, findings, uncovered};
+use stepscope_analyse::findings::{Estimate, Finding, Thresholds, findings, unchecked_rules, uncovered};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::threads::activity::Activity;
 use stepscope_model::{Device, Kind, Trace};
@@ -13,7 +13,6 @@ use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data::{peer, read};
 
-/// Rules that are tested here.
 pub(crate) const RULES: [&str; 5] =
     ["double_precision", "graph_breaks", "parameter_loop", "recomputation", "slow_kernels"];
 
@@ -221,7 +220,7 @@ fn slow_kernels_on_a_busy_device_are_named_with_what_is_recoverable() {
     assert!(uncovered(&fine.run, &fine.verdict, &fine.findings).unwrap().contains("stepscope roofline"));
     let blind = Look::at(product(600, false));
     assert!(blind.finding("slow_kernels").is_none());
-    let words: Vec<String> = could_not_look(&blind.run).into_iter().map(|blind| blind.sentence).collect();
+    let words: Vec<String> = unchecked_rules(&blind.run).into_iter().map(|blind| blind.sentence).collect();
     assert!(
         words.iter().any(|text| text == "2 rules need record_shapes=True: double_precision, slow_kernels"),
         "{words:?}"
@@ -310,7 +309,6 @@ fn loops_over_tensors_and_recomputation_are_named() {
     assert!(twin("checkpointing", "fixed.shapes").finding("recomputation").is_none());
 }
 
-/// Other tools' traces, each with what an expert says about it.
 #[test]
 fn what_an_expert_says_about_other_tools_traces() {
     if peer("").is_none() {

@@ -392,7 +392,6 @@ fn resnet50_of_2021_matches_the_tensorboard_plugin() {
     );
 }
 
-/// AMD files name their device by another number.
 #[test]
 fn mi300_is_a_hip_device() {
     let Some(path) = peer("tracelens/mi300/gaunernst_bert-small-uncased__1016001.json.gz") else { return };

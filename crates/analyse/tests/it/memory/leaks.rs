@@ -16,7 +16,6 @@ use stepscope_formats::{OpenOptions, open};
 use stepscope_model::{Action, Document, Frame, HistoryEntry, Mark, Ns, Snapshot, StackId};
 
 const MIB: u64 = 1 << 20;
-/// Recorded programs that leak.
 const LEAKING: [&str; 3] = ["kept_outputs", "leak", "loss_history"];
 
 pub(crate) fn recorded(name: &str) -> Snapshot {
@@ -41,7 +40,6 @@ fn found(snapshot: &Snapshot, by: Grouping) -> Leaks {
 pub(crate) struct Program {
     pub(crate) snapshot: Snapshot,
     next: u64,
-    /// Whether entries have times.
     timeless: bool,
 }
 

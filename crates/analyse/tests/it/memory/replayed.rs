@@ -14,7 +14,6 @@ const MIB: u64 = 1 << 20;
 #[derive(Default)]
 struct Plain {
     segments: BTreeMap<u64, u64>,
-    /// By address, the allocation there.
     blocks: BTreeMap<u64, usize>,
     level: Level,
     levels: Vec<Level>,

@@ -28,7 +28,6 @@ fn kinds(path: &CriticalPath) -> [usize; 5] {
     EdgeKind::ALL.map(|kind| path.graph.edges.iter().filter(|e| e.kind == kind).count())
 }
 
-/// Edges of the path by kind.
 fn critical_kinds(path: &CriticalPath) -> [usize; 5] {
     let edge = |&&e: &&u32| path.graph.edges[e as usize].kind;
     EdgeKind::ALL.map(|kind| path.edges.iter().filter(|e| edge(e) == kind).count())

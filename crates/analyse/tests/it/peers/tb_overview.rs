@@ -12,7 +12,6 @@ fn us(ns: i64) -> i64 {
     (ns as f64 / 1000.0).round_ties_even() as i64
 }
 
-/// Kernel, memcpy, memset, runtime, data loader, host, other.
 fn shown(p: &Parts) -> [i64; 7] {
     assert_eq!(p.communication_ns, 0);
     [p.kernel_ns, p.memcpy_ns, p.memset_ns, p.runtime_ns, p.data_loading_ns, p.host_ns, p.other_ns].map(us)

@@ -31,8 +31,8 @@ fn every_trace_closes_and_nothing_beats_its_roofline_unsaid() {
         for report in [&by_name, &report(&trace, RooflineBy::NameAndShape)] {
             let path = path.display();
             let rows: i64 = report.rows.iter().map(|row| row.device_ns).sum();
-            let rest: i64 = report.unmodelled.iter().map(|row| row.device_ns).sum();
-            assert_eq!((rows, rows + rest), (report.modelled_ns, report.device_ns), "{path}");
+            let rest: i64 = report.unmodeled.iter().map(|row| row.device_ns).sum();
+            assert_eq!((rows, rows + rest), (report.modeled_ns, report.device_ns), "{path}");
             for row in &report.rows {
                 let over = row.of_roofline.is_some_and(|share| share > 1.0);
                 assert_eq!(over, row.note.is_some(), "{path} {row:?}");
@@ -51,19 +51,19 @@ fn every_trace_closes_and_nothing_beats_its_roofline_unsaid() {
 fn most_device_time_has_a_model() {
     for (name, least) in [("gpt_bf16", 0.76), ("conv_fast_loader", 0.98), ("gpt_stack", 0.99)] {
         let report = report(&fixture(name), RooflineBy::Name);
-        assert!(report.modelled_share.unwrap() > least, "{name}: {:?}", report.modelled_share);
+        assert!(report.modeled_share.unwrap() > least, "{name}: {:?}", report.modeled_share);
         assert_eq!(report.devices[0].hardware.unwrap().name, "H200 SXM");
         // What is left are lists whose sizes this version did not write.
         assert!(
-            report.unmodelled.iter().all(|row| row.reason != NoCost::NoModel),
+            report.unmodeled.iter().all(|row| row.reason != NoCost::NoModel),
             "{name}: {:?}",
-            report.unmodelled
+            report.unmodeled
         );
     }
     // Recorded without shapes: nothing is made up.
     let report = report(&fixture("infer_eager_small"), RooflineBy::Name);
     assert_eq!((report.rows.len(), report.flops, report.mean.mfu), (0, 0, None));
-    assert!(report.unmodelled.iter().all(|row| row.reason == NoCost::NotRecorded));
+    assert!(report.unmodeled.iter().all(|row| row.reason == NoCost::NotRecorded));
 }
 
 /// The model of the fixture: 6 layers of width 768 with 12 heads, 32,000 words, 8 sequences of 512.

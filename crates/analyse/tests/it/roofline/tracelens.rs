@@ -49,7 +49,6 @@ const ELSEWHERE: &[&str] = &[
 /// Name, sizes, types, strides and values of a call: what makes a row there.
 type Key = [String; 5];
 
-/// One spelling for JSON lists and Python tuples.
 fn plain(text: &str) -> String {
     let text = text.replace('(', "[").replace(')', "]").replace('"', "'");
     let text: String = text.chars().filter(|c| !c.is_whitespace()).collect();

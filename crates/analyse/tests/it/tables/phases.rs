@@ -133,7 +133,6 @@ fn recorded_training_has_three_phases_and_inference_one() {
     assert!(report.phases.iter().all(|r| r.total_ns == r.forward_ns), "{report:?}");
 }
 
-/// The recorded pair with and without activation checkpointing.
 #[test]
 fn checkpointing_computes_the_forward_pass_again() {
     let twin = |name: &str| {

@@ -13,7 +13,6 @@ const KINDS: [Kind; 6] =
     [Kind::HostOp, Kind::PythonFunction, Kind::Runtime, Kind::HostAnnotation, Kind::Kernel, Kind::Memcpy];
 const NAMES: [&str; 6] = ["aten::mm", "nn.Module: A_0", "ProfilerStep#1", "f", "cudaLaunchKernel", "gemm"];
 
-/// Kind, name, thread, start and length.
 pub type Row = (usize, usize, i64, i64, i64);
 
 pub fn rows() -> impl Strategy<Value = Vec<Row>> {
@@ -39,7 +38,6 @@ pub fn build(rows: &[Row]) -> Trace {
     run.finish()
 }
 
-/// A slice as the timeline tells it.
 #[derive(Clone, Debug)]
 pub struct Told {
     pub id: u32,
@@ -61,7 +59,6 @@ impl Told {
     }
 }
 
-/// Every slice, with its place.
 pub fn told(timeline: &Timeline, trace: &Trace) -> Vec<Told> {
     let one = |id: SliceId| {
         let slices = trace.slices();

@@ -67,7 +67,6 @@ fn one_instant_and_nothing_else() {
     assert_eq!((found.start, found.end, found.id, found.flags), (vec![0], vec![0], vec![INSTANT], vec![4]));
 }
 
-/// Slices that all overlap.
 fn overlapping(n: i64) -> Trace {
     let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
@@ -90,7 +89,6 @@ fn slices_that_all_overlap() {
     assert_eq!(last.last_ns, 11 * COUNT - 1);
 }
 
-/// Long chains of overlaps and deep nests.
 fn chains(n: i64) -> Trace {
     let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {
@@ -110,7 +108,6 @@ fn a_long_chain_of_overlaps_and_deep_nests() {
     assert_eq!(chain.rows.len(), 2);
 }
 
-/// A lane for each of many slices.
 fn lanes(n: i64) -> Trace {
     let mut run = RunBuilder::in_nanoseconds();
     for i in 0..n {

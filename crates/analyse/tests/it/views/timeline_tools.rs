@@ -4,7 +4,6 @@ use stepscope_analyse::steps::Steps;
 use stepscope_analyse::views::timeline::{TileKey, Timeline, wire_header};
 use stepscope_model::Trace;
 
-/// One tile, column by column.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tile {
     pub row: u32,
@@ -41,7 +40,6 @@ impl Tile {
     }
 }
 
-/// Reads an answer of tiles.
 pub fn decode(bytes: &[u8]) -> Vec<Tile> {
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap());
     assert_eq!(word(0), 0x5354_4C31);
@@ -73,7 +71,6 @@ pub fn decode(bytes: &[u8]) -> Vec<Tile> {
     tiles
 }
 
-/// One tile, encoded and read again.
 pub fn tile(timeline: &Timeline, trace: &Trace, row: u32, level: u32, index: u64) -> Tile {
     let mut bytes = wire_header(1).to_vec();
     timeline.tile(trace, TileKey { row, level, index }, &mut bytes);

@@ -140,7 +140,6 @@ pub(super) fn shortened(names: &str) -> String {
     names.split(" + ").map(short).collect::<Vec<_>>().join(" + ")
 }
 
-/// Where a row is, in words.
 pub fn place(row: &ChangeRow) -> String {
     let name = shortened(&row.name);
     match &row.op {

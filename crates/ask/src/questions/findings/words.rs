@@ -1,6 +1,6 @@
 //! The parts of a finding in words, the same on the screen, in Markdown and in SARIF.
 
-use stepscope_analyse::findings::{Confidence, Estimate, Finding, Metric, Severity};
+use stepscope_analyse::findings::{Amount, Confidence, Estimate, Finding, Severity};
 use stepscope_analyse::run::{Run, Unprofiled};
 
 use crate::print::{Role, units};
@@ -20,7 +20,6 @@ pub(crate) fn role(severity: Severity) -> Role {
 pub(crate) struct Whole {
     /// The mean step, or all of a run without steps.
     pub(crate) ns: i64,
-    /// Whether it is a step.
     pub(crate) is_step: bool,
     /// The step without the profiler, where steps were timed before the recording.
     bare_ns: Option<i64>,
@@ -42,7 +41,7 @@ impl Whole {
 const MIN_SHARE: f64 = 0.0005;
 
 /// What a fix saves of the step as it was recorded, of the step without the profiler, or of both: whatever says something.
-enum Saving {
+enum SavingText {
     Samples(f64),
     Here(i64, f64),
     Bare(i64, f64),
@@ -51,19 +50,19 @@ enum Saving {
 
 /// Where steps were timed without the profiler, what is saved of those is all that matters; where nothing is saved of the
 /// recorded step, too.
-fn saving(finding: &Finding, whole: Whole) -> Option<Saving> {
+fn saving(finding: &Finding, whole: Whole) -> Option<SavingText> {
     let share = finding.saves_share?;
-    let Some(ns) = finding.saves_ns else { return Some(Saving::Samples(share)) };
+    let Some(ns) = finding.saves_ns else { return Some(SavingText::Samples(share)) };
     let here = Some((ns, share)).filter(|_| share >= MIN_SHARE);
     let bare = finding.saves_unprofiled_ns.zip(finding.saves_unprofiled_share).filter(|of| of.1 >= MIN_SHARE);
     Some(match (here, bare) {
         (None, None) => return None,
-        (_, Some((ns, share))) if whole.bare_ns.is_some() => Saving::Bare(ns, share),
-        (None, Some((ns, share))) => Saving::Bare(ns, share),
+        (_, Some((ns, share))) if whole.bare_ns.is_some() => SavingText::Bare(ns, share),
+        (None, Some((ns, share))) => SavingText::Bare(ns, share),
         (Some((_, share)), Some(bare)) if (share - bare.1).abs() > 0.1 * share => {
-            Saving::Both((ns, share), bare)
+            SavingText::Both((ns, share), bare)
         }
-        (Some((ns, share)), _) => Saving::Here(ns, share),
+        (Some((ns, share)), _) => SavingText::Here(ns, share),
     })
 }
 
@@ -89,10 +88,12 @@ pub(crate) fn saves(finding: &Finding, whole: Whole) -> Vec<String> {
     };
     match saving(finding, whole) {
         None => Vec::new(),
-        Some(Saving::Samples(share)) => vec![format!("saves at most {} of the samples", units::percent(share))],
-        Some(Saving::Here(ns, share)) => vec![here((ns, share))],
-        Some(Saving::Both(recorded, unprofiled)) => vec![here(recorded), bare(unprofiled)],
-        Some(Saving::Bare(ns, share)) => {
+        Some(SavingText::Samples(share)) => {
+            vec![format!("saves at most {} of the samples", units::percent(share))]
+        }
+        Some(SavingText::Here(ns, share)) => vec![here((ns, share))],
+        Some(SavingText::Both(recorded, unprofiled)) => vec![here(recorded), bare(unprofiled)],
+        Some(SavingText::Bare(ns, share)) => {
             let of = whole.bare_ns.map(|ns| format!(" of {}", units::time(ns))).unwrap_or_default();
             let (ns, share) = (units::about(ns), units::percent(share));
             vec![format!("{verb} about {ns}{each} ({share}{of} without the profiler){how}")]
@@ -147,10 +148,10 @@ pub(crate) fn saves_short(finding: &Finding, whole: Whole) -> Option<String> {
     let bare =
         |ns, share| format!("about {} ({}) without the profiler", units::about(ns), units::percent(share));
     Some(match saving(finding, whole)? {
-        Saving::Samples(share) => format!("{verb} {} of the samples", units::percent(share)),
-        Saving::Here(ns, share) => here(ns, share),
-        Saving::Bare(ns, share) => format!("{verb} {}", bare(ns, share)),
-        Saving::Both((ns, share), unprofiled) => {
+        SavingText::Samples(share) => format!("{verb} {} of the samples", units::percent(share)),
+        SavingText::Here(ns, share) => here(ns, share),
+        SavingText::Bare(ns, share) => format!("{verb} {}", bare(ns, share)),
+        SavingText::Both((ns, share), unprofiled) => {
             format!("{} here, {}", here(ns, share), bare(unprofiled.0, unprofiled.1))
         }
     })
@@ -172,22 +173,21 @@ pub(super) fn confidence(confidence: Confidence) -> &'static str {
 }
 
 /// A number with its unit.
-pub(super) fn metric(figure: &Metric) -> String {
+pub(super) fn metric(figure: &Amount) -> String {
     match figure {
-        Metric::Ns(ns) => units::time(*ns),
-        Metric::Share(share) => units::percent(*share),
-        Metric::Count(count) => units::count(*count),
-        Metric::Bytes(bytes) => units::bytes(*bytes),
-        Metric::BytesPerSecond(rate) => units::rate_bytes(*rate),
-        Metric::Number(number) => {
+        Amount::Ns(ns) => units::time(*ns),
+        Amount::Share(share) => units::percent(*share),
+        Amount::Count(count) => units::count(*count),
+        Amount::Bytes(bytes) => units::bytes(*bytes),
+        Amount::BytesPerSecond(rate) => units::rate_bytes(*rate),
+        Amount::Number(number) => {
             let text = format!("{number:.2}");
             text.trim_end_matches('0').trim_end_matches('.').to_owned()
         }
-        Metric::Text(text) => text.clone(),
+        Amount::Text(text) => text.clone(),
     }
 }
 
-/// The first sentence of a text.
 pub(crate) fn first_sentence(text: &str) -> &str {
     text.find(". ").map_or(text, |end| &text[..=end])
 }
@@ -198,10 +198,10 @@ mod tests {
 
     #[test]
     fn metrics_have_units() {
-        assert_eq!(metric(&Metric::Ns(1_500)), "1.500 µs");
-        assert_eq!(metric(&Metric::Number(2.50)), "2.5");
-        assert_eq!(metric(&Metric::Number(100.0)), "100");
-        assert_eq!(metric(&Metric::Number(0.0)), "0");
+        assert_eq!(metric(&Amount::Ns(1_500)), "1.500 µs");
+        assert_eq!(metric(&Amount::Number(2.50)), "2.5");
+        assert_eq!(metric(&Amount::Number(100.0)), "100");
+        assert_eq!(metric(&Amount::Number(0.0)), "0");
         assert_eq!(first_sentence("Do this. Then that."), "Do this.");
         assert_eq!(first_sentence("Do 1.5 of it"), "Do 1.5 of it");
     }

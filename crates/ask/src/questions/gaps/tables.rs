@@ -12,7 +12,6 @@ use crate::answer::Part;
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::RowSelection;
 
-/// A kind in words.
 pub(super) fn kind_label(kind: GapKind) -> &'static str {
     match kind {
         GapKind::HostLate => "host late",
@@ -77,7 +76,11 @@ fn culprits_table(rows: &[CulpritRow], full: bool) -> Table {
         .add(Column::name("Culprit"), |r| {
             // Where nobody is to blame, the culprit is the cause again.
             let named = r.culprit != r.cause.label();
-            if named { Cell::text(host_name(&r.culprit, full)) } else { Cell::text("(nobody)").role(Role::Dim) }
+            if named {
+                Cell::text(host_name(&r.culprit, full))
+            } else {
+                Cell::text("(unattributed)").role(Role::Dim)
+            }
         })
         .add(Column::text("Cause").priority(130), |r| Cell::text(without_idle(r.cause)))
         .metric("idle_ns", KEEP, |r| Cell::time(r.idle_ns))

@@ -37,13 +37,10 @@ pub(super) const DEFINITIONS: &[Definition] = definitions! {
 /// An instruction near the one asked for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct NeighborRow {
-    /// Its number.
     node: u32,
-    /// Its name.
     name: String,
     /// The compiler's word for it.
     opcode: String,
-    /// How far, and on which side.
     hop: i32,
     /// The shape of its result.
     shape: String,
@@ -51,19 +48,15 @@ struct NeighborRow {
     op_path: Option<String>,
     /// The file of its line.
     file: Option<String>,
-    /// Its line of source code.
     line: Option<u32>,
     /// What it is for the most part, if it ran.
     category: Option<&'static str>,
     /// Its own time, if it ran.
     self_ns: Option<i64>,
-    /// How often it ran.
     calls: Option<u64>,
     /// Of all time.
     share: Option<f64>,
-    /// What is fused into it.
     fused: Option<String>,
-    /// How many instructions are.
     inside: u64,
     /// What it takes that is not here.
     more_operands: u64,
@@ -71,7 +64,6 @@ struct NeighborRow {
     more_users: u64,
 }
 
-/// Who takes whose result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 struct NeighborEdge {
     /// The node whose result is taken.
@@ -83,19 +75,16 @@ struct NeighborEdge {
 /// An instruction that is fused into the one asked for.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct FusedRow {
-    /// Its name.
     name: String,
     /// The compiler's word for it.
     opcode: String,
     /// The shape of its result.
     shape: String,
-    /// Names of what it takes.
     operands: Vec<String>,
     /// Where the framework says it comes from.
     op_path: Option<String>,
     /// The file of its line.
     file: Option<String>,
-    /// Its line of source code.
     line: Option<u32>,
 }
 

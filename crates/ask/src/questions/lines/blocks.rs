@@ -25,7 +25,6 @@ pub(super) struct Block {
     total: i64,
     /// Its lines; those without a row never ran, or were never seen.
     lines: Vec<(u32, Option<LineRow>, Option<String>)>,
-    /// Whether the source could be read.
     has_source: bool,
 }
 

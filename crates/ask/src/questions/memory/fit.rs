@@ -32,7 +32,6 @@ struct FitRow {
     of: &'static str,
     /// Whatever the batch.
     fixed_bytes: i64,
-    /// Per sample.
     bytes_per_sample: i64,
     /// How far runs are off; none for two.
     residual_bytes: Option<i64>,
@@ -41,7 +40,6 @@ struct FitRow {
 /// The largest batch within a limit.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct LargestRow {
-    /// The limit.
     limit_bytes: u64,
     /// Whether the process is known to have it; otherwise it is a common size.
     known: bool,
@@ -57,23 +55,19 @@ struct LargestRow {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "RoomRow")]
 struct ChangeRow {
-    /// The change.
     change: &'static str,
     /// How much lower the peak of the run with the largest batch would be.
     saved_bytes: u64,
     /// Whatever the batch.
     fixed_bytes: i64,
-    /// Per sample.
     bytes_per_sample: i64,
     /// The limit that the batch is for.
     limit_bytes: u64,
-    /// The largest batch with the change.
     largest_batch: Option<u64>,
     /// How it was worked out, and what it costs.
     arithmetic: &'static str,
 }
 
-/// What is needed of a run.
 struct FitRun<'a> {
     row: RunRow,
     limit: Option<u64>,
@@ -103,7 +97,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     let batches = batches(ask, runs)?;
     let mut seen: Vec<FitRun<'_>> = Vec::new();
     for (run, batch) in runs.iter().zip(batches) {
-        seen.push(look(ask, run, batch)?);
+        seen.push(measure_fit(ask, run, batch)?);
     }
     seen.order_by_key(|run| run.row.batch);
     let in_use = line(&seen, |run| run.row.peak_allocated_bytes)?;
@@ -175,7 +169,7 @@ fn line(seen: &[FitRun<'_>], of: impl Fn(&FitRun<'_>) -> u64) -> Result<FittedLi
     })
 }
 
-fn look<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<FitRun<'a>, Problem> {
+fn measure_fit<'a>(ask: &Ask, run: &'a Arc<Run>, batch: u64) -> Result<FitRun<'a>, Problem> {
     let path = run.trace().meta().source.path.clone();
     let wanted = |device: i64| device >= 0 && ask.device.is_none_or(|asked| asked == device);
     let none = || Problem::new(format!("there is no GPU memory in this file: {path}"), super::SNAPSHOTS_ONLY);

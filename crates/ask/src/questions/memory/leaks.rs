@@ -30,28 +30,23 @@ const TOO_FEW: &str = "no verdict: growth shows only over several iterations";
 /// Options that are about something else.
 const OTHERS: &[&str] = &["at", "oom", "lines", "step", "from", "to"];
 
-/// What was compared on a device.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-struct LookedAtRow {
-    /// The device.
+struct ComparedDeviceRow {
     device: i64,
     /// Iterations in the history; none where nothing repeats.
     iterations: Option<u64>,
-    /// How long one takes.
     iteration_ns: Option<i64>,
-    /// Whether there was enough to compare.
     enough: bool,
-    /// All of it, in words.
-    told: String,
+    text: String,
 }
 
-fn looked_at(found: &Leaks) -> LookedAtRow {
-    LookedAtRow {
+fn looked_at(found: &Leaks) -> ComparedDeviceRow {
+    ComparedDeviceRow {
         device: found.device,
         iterations: (found.per() == "iteration").then_some(found.iterations as u64),
         iteration_ns: found.seconds.map(|seconds| (seconds * 1e9) as i64),
         enough: found.mark.is_some() && found.enough(),
-        told: words(found),
+        text: words(found),
     }
 }
 
@@ -60,7 +55,7 @@ pub(super) const MEMBERS: &[Member] = &[
     rows::<LeakRow>("leaks"),
     rows::<FullRow>("full"),
     rows::<HeapLineRow>("left_lines"),
-    rows::<LookedAtRow>("looked_at"),
+    rows::<ComparedDeviceRow>("looked_at"),
     fact::<i64>("total_growth_bytes_each"),
     fact::<Option<u64>>("iterations"),
     fact::<Option<i64>>("iteration_ns"),
@@ -86,7 +81,7 @@ pub(super) fn answer(
         of_device.map(|history| leaks(snapshot, history, run.places(), by, MIN_GROWTH_BYTES, rule)).collect();
     let words = found.iter().map(words).collect::<Vec<_>>().join("; ");
     let full: Vec<FullRow> = found.iter().flat_map(Leaks::full).collect();
-    let looked: Vec<LookedAtRow> = found.iter().map(looked_at).collect();
+    let looked: Vec<ComparedDeviceRow> = found.iter().map(looked_at).collect();
     let looked = Part::new("looked_at", looked, |_| Table::default()).shown(false);
     let enough = found.iter().any(|device| device.mark.is_some() && device.enough());
     let total = found.iter().fold(0i64, |sum, device| sum.saturating_add(device.total()));
@@ -121,7 +116,6 @@ pub(super) fn answer(
         .main("leaks"))
 }
 
-/// What was compared, in words.
 fn words(found: &Leaks) -> String {
     let device = name(found.device);
     let each = found.seconds.map(|s| format!(" of {}", units::time((s * 1e9) as i64))).unwrap_or_default();

@@ -92,7 +92,6 @@ fn size(bytes: u64) -> String {
     units::bytes(i64::try_from(bytes).unwrap_or(i64::MAX))
 }
 
-/// The peak in words.
 pub(in super::super) fn peak_words(report: &HeapReport) -> String {
     let facts = &report.facts;
     let mut words = format!(
@@ -107,7 +106,6 @@ pub(in super::super) fn peak_words(report: &HeapReport) -> String {
     words
 }
 
-/// The end in words.
 pub(in super::super) fn end_words(report: &HeapReport) -> String {
     let facts = &report.facts;
     let end = size(facts.end_bytes);

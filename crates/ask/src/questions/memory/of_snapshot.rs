@@ -68,11 +68,8 @@ pub(super) struct DeviceRow {
 /// A request that was refused.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct RefusalRow {
-    /// The device.
     device: i64,
-    /// Asked for.
     asked_bytes: u64,
-    /// What the device had left.
     device_free_bytes: u64,
     /// In use then.
     allocated_bytes: u64,

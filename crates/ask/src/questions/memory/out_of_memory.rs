@@ -37,11 +37,8 @@ const MAX_REQUESTS: usize = 5;
 struct OomRow {
     /// Which, counted from 1.
     refusal: u64,
-    /// The device.
     device: i64,
-    /// When.
     at_ns_refused: Option<i64>,
-    /// Asked for.
     asked_bytes: u64,
     /// In use then.
     allocated_bytes: u64,
@@ -51,25 +48,19 @@ struct OomRow {
     free_bytes: u64,
     /// In one piece.
     largest_free_bytes: u64,
-    /// What the device had left.
     device_free_bytes: u64,
-    /// What was missing.
     missing_bytes: u64,
     why: Obstacle,
     /// Whether the device had room, so that a limit on the process refused.
     limited: bool,
-    /// Whether segments could grow.
     expandable_segments: bool,
     /// Whether segments that grow would have served it.
     expandable_segments_help: bool,
-    /// Who asked.
     function: String,
-    /// The file.
     file: String,
-    /// The line.
     line: u32,
     /// All of it, as a colleague would tell it.
-    told: String,
+    text: String,
 }
 
 /// What such an answer holds.
@@ -145,7 +136,7 @@ fn row(number: usize, oom: &OutOfMemory) -> OomRow {
         function: oom.line.function.clone(),
         file: oom.line.file.clone(),
         line: oom.line.line,
-        told: in_words(oom),
+        text: in_words(oom),
     }
 }
 

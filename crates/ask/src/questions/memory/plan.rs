@@ -42,9 +42,7 @@ const FEW_BUFFERS: usize = 10;
 /// What a program was given.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct ProgramPlanRow {
-    /// The program.
     program: String,
-    /// Its number.
     program_id: i64,
     /// Whether it ran while the profile was recorded.
     ran: bool,
@@ -63,19 +61,15 @@ pub(super) struct ProgramPlanRow {
 /// A buffer that is live when its program needs most memory.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct LiveBufferRow {
-    /// The program.
     program: String,
-    /// Its number.
     program_id: i64,
     /// The instruction that fills it.
     instruction: String,
     /// The compiler's word for that.
     opcode: String,
-    /// Its shape.
     shape: String,
     buffer_bytes: u64,
     buffer_share: Option<f64>,
-    /// What it is for.
     kind: &'static str,
     /// Where the framework says the instruction comes from.
     op_path: Option<String>,

@@ -14,7 +14,6 @@ pub(super) fn part(rows: Vec<ProcessMemory>) -> Part {
     part
 }
 
-/// What the first process took.
 fn curve(rows: &[ProcessMemory]) -> Draw {
     let first = rows.iter().find(|row| row.measure == "RSS");
     let points: Vec<(i64, i64)> =

@@ -1,7 +1,7 @@
 //! The tables of the roofline.
 
 use stepscope_analyse::roofline::{
-    Bound, MeanUse, NoCost, PeaksBy, Roofline, RooflineRow, StepUse, UnmodelledRow,
+    Bound, MeanUse, NoCost, PeaksBy, Roofline, RooflineRow, StepUse, UnmodeledRow,
 };
 
 use super::super::kernels::shorter;
@@ -53,10 +53,10 @@ pub(super) fn words(report: &Roofline) -> String {
         let shown = bounded(mfu, report.mean.lower_bound);
         words.push(format!("mean MFU {shown}{}", covered.unwrap_or_default()));
     }
-    if let Some(share) = report.modelled_share {
+    if let Some(share) = report.modeled_share {
         words.push(format!("{} of device time has a model", units::percent(share)));
     }
-    if let Some(gbs) = report.modelled_gbs {
+    if let Some(gbs) = report.modeled_gbs {
         words.push(format!("modeled memory traffic {}", units::rate_bytes(gbs * 1e9)));
     }
     words.join(", ")
@@ -117,7 +117,7 @@ fn digits(value: f64) -> String {
     }
 }
 
-pub(super) fn unmodelled(rows: &[UnmodelledRow], most: usize) -> Table {
+pub(super) fn unmodeled(rows: &[UnmodeledRow], most: usize) -> Table {
     let share: f64 = rows.iter().filter_map(|r| r.share).sum();
     let ns: i64 = rows.iter().map(|r| r.device_ns).fold(0, i64::saturating_add);
     let words =

@@ -23,7 +23,6 @@ pub(super) struct Fix {
 }
 
 impl Fix {
-    /// What to ask next.
     pub(super) fn next(&self, on_device: bool) -> Vec<Next> {
         let plain = self.plain.then(|| {
             vec![

@@ -7,7 +7,6 @@ use stepscope_analyse::tables::run_info::RunInfo;
 
 use crate::print::{self, Screen, units};
 
-/// What the line says.
 pub(super) struct Head {
     file: String,
     words: String,

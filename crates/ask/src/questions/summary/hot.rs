@@ -32,7 +32,6 @@ pub(super) struct HotFunction {
     own_share: f64,
     with_callees: i64,
     with_callees_share: f64,
-    /// Time in which it waited.
     waited_ns: Option<i64>,
 }
 

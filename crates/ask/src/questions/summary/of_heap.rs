@@ -21,7 +21,6 @@ use crate::print::{self, Role, units, wrap};
 const MAX_LINES: usize = 6;
 /// Rows that programs get.
 const MAX_ROWS: usize = 20;
-/// Other devices that are named.
 const MAX_OTHER_DEVICES: usize = 8;
 
 /// What such an answer holds.

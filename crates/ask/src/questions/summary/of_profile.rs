@@ -89,7 +89,6 @@ pub(super) fn answer(ask: &Ask, run: &Run, profile: &Profile) -> Answer {
     answer
 }
 
-/// What is worth asking about it.
 fn next(profile: &Profile, has_lines: bool, has_findings: bool) -> Vec<Next> {
     let mut next = Vec::new();
     if has_findings {

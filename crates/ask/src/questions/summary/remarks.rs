@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stepscope_analyse::findings::CouldNotLook;
+use stepscope_analyse::findings::UncheckedRules;
 use stepscope_model::{Severity, Trace};
 
 use crate::print::{Role, Screen, end_ellipsis, units, width, wrap};
@@ -14,7 +14,7 @@ pub(super) struct Remarks {
     /// What is to be said about the question or the whole file.
     pub(super) own: Vec<String>,
     /// Rules that could not look.
-    pub(super) blind: Vec<CouldNotLook>,
+    pub(super) blind: Vec<UncheckedRules>,
 }
 
 impl Remarks {

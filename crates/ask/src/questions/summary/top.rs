@@ -19,7 +19,6 @@ const MAX_SHOWN_ROWS: usize = 5;
 /// Rows that programs get.
 const MAX_ROWS: usize = 20;
 
-/// One row.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct TopRow {
     name: String,
@@ -62,7 +61,6 @@ impl Top {
         print::lines_of(|out| self.table(rows).compact().write(out, screen))
     }
 
-    /// Rows as a table.
     pub(super) fn table(&self, rows: &[TopRow]) -> Table {
         let any = |has: fn(&TopRow) -> bool| rows.iter().any(has);
         let (kernels, known) = (any(|r| r.kernels_per_step.is_some()), any(|r| r.of_roofline.is_some()));
@@ -111,7 +109,7 @@ fn on_devices(run: &Run, device: Option<i64>, devices: usize) -> Vec<TopRow> {
         of_roofline,
     };
     let known = report.rows.iter().map(|r| row(&r.name, r.device_ns, r.kernels, r.of_roofline));
-    known.chain(report.unmodelled.iter().map(|r| row(&r.name, r.device_ns, r.kernels, None))).collect()
+    known.chain(report.unmodeled.iter().map(|r| row(&r.name, r.device_ns, r.kernels, None))).collect()
 }
 
 /// Without a device: operators by the host's time, or the regions of a program without operators.

@@ -12,9 +12,7 @@ pub(super) struct Why {
     verdict: Option<Verdict>,
     /// Why no finding answers the verdict.
     uncovered: Option<String>,
-    /// How long a step takes.
     step: String,
-    /// What the program went through besides.
     phases: Option<String>,
 }
 

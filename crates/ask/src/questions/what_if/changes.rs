@@ -15,7 +15,6 @@ use crate::options::ChangeWord;
 const MAX_OPERATORS: usize = 8;
 const PAIRS: &str = "as in --op aten::mm --speedup 2";
 
-/// The changes asked for.
 pub(super) fn asked(ask: &Ask) -> Result<Vec<Change>, Problem> {
     let mut changes = Vec::new();
     let mut words = ask.words.iter().peekable();

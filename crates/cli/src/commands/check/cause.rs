@@ -49,7 +49,8 @@ pub(super) fn add(args: &Check, baseline: Option<&Measurement>, current: &Measur
         );
         return;
     }
-    let found = read(&before).and_then(|before| Ok((before, read(&after)?, config::told_thresholds(None)?)));
+    let found =
+        read(&before).and_then(|before| Ok((before, read(&after)?, config::configured_thresholds(None)?)));
     match found {
         Ok((before, after, thresholds)) => checked.explanation = Some(explain(&before, &after, &thresholds)),
         Err(why) => remark(&format!("no cause is named: {why}")),

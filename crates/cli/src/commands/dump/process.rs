@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use serde::{Serialize, Serializer};
 use stepscope_analyse::names::waiting::Waits;
 use stepscope_analyse::threads::waiting::{StackFrame, Waiting, waits_for};
-use stepscope_record::spy::{Doing, Frame, Mode, Process, Spy, SpyError};
+use stepscope_record::spy::{Frame, Mode, Process, Spy, SpyError, TaskState};
 
 use super::super::source_paths::{Shortener, source_line};
 
@@ -40,7 +40,7 @@ pub(super) struct ThreadDump {
     pub(super) ident: u64,
     pub(super) native_id: Option<u32>,
     #[serde(rename = "state", serialize_with = "as_word")]
-    pub(super) doing: Option<Doing>,
+    pub(super) doing: Option<TaskState>,
     pub(super) holds_gil: bool,
     pub(super) waits_for: Option<Waits>,
     pub(super) waits_in: Option<String>,
@@ -49,8 +49,8 @@ pub(super) struct ThreadDump {
     pub(super) cut: bool,
 }
 
-fn as_word<S: Serializer>(doing: &Option<Doing>, to: S) -> Result<S::Ok, S::Error> {
-    let word = |doing| if doing == Doing::Running { "running" } else { "waiting" };
+fn as_word<S: Serializer>(doing: &Option<TaskState>, to: S) -> Result<S::Ok, S::Error> {
+    let word = |doing| if doing == TaskState::Running { "running" } else { "waiting" };
     doing.map(word).serialize(to)
 }
 
@@ -67,7 +67,6 @@ impl ThreadDump {
     }
 }
 
-/// A process and its threads.
 #[derive(Debug, Serialize)]
 pub(super) struct ProcessDump {
     pub(super) pid: u32,
@@ -127,7 +126,7 @@ fn named(spy: &Spy, paths: &Shortener, frame: &Frame, locals: Vec<(String, Strin
 /// What the system says about a thread.
 #[derive(Debug, Default)]
 struct SystemCall {
-    doing: Option<Doing>,
+    doing: Option<TaskState>,
     waits_in: Option<String>,
     kernel_function: Option<String>,
     waits_for_gil: bool,
@@ -136,7 +135,7 @@ struct SystemCall {
 impl SystemCall {
     fn read(spy: &mut Spy, number: u32) -> SystemCall {
         let doing = spy.doing(number);
-        if doing != Some(Doing::Waiting) {
+        if doing != Some(TaskState::Waiting) {
             return SystemCall { doing, ..SystemCall::default() };
         }
         SystemCall {
@@ -184,7 +183,7 @@ pub(super) fn dump(pid: u32, locals: bool, mode: Mode) -> Result<ProcessDump, Sp
         };
         let innermost = dumped.frames.iter().find_map(|frame| frame.python.as_ref());
         let waiting = Waiting {
-            waiting: dumped.doing == Some(Doing::Waiting),
+            waiting: dumped.doing == Some(TaskState::Waiting),
             call: dumped.waits_in.as_deref(),
             for_gil: waits_for_gil,
             frames: &dumped.stack(),

@@ -17,7 +17,6 @@ struct Pace {
 /// While a program starts its workers, …
 const AT_FIRST: Pace = Pace { every: Duration::from_secs(1), share: 200 };
 const START_PERIOD: Duration = Duration::from_secs(10);
-/// … and from then on.
 const LATER: Pace = Pace { every: Duration::from_secs(5), share: 4_000 };
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
@@ -31,7 +30,6 @@ impl Pace {
 pub(super) struct Machine {
     monitor: MachineSampler,
     columns: Vec<Column>,
-    /// Where counters of the processes begin.
     of_processes: Option<usize>,
     values: Vec<Option<f64>>,
     begun: Instant,

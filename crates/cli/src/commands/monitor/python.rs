@@ -22,10 +22,8 @@ const MAX_SAMPLED: usize = 64;
 const MAX_STACKS: usize = 200_000;
 /// A process without a Python is tried again after this, and after twice as long each time, …
 const RETRY_PERIOD: Duration = Duration::from_secs(1);
-/// … up to this.
 const MAX_RETRY: Duration = Duration::from_secs(300);
 
-/// Looks at Python processes.
 pub(super) struct PythonStacks {
     period: Duration,
     due: Instant,

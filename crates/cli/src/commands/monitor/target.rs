@@ -31,7 +31,6 @@ pub(super) enum EndReason {
     Interrupted,
     /// As long as was asked for.
     TimeIsOver,
-    /// The process has ended.
     ProcessIsGone,
     /// The program that was started has ended.
     Program(Option<ExitStatus>),
@@ -81,7 +80,6 @@ impl Target {
         }
     }
 
-    /// What its processes use.
     pub(super) fn sample(&mut self, steady_ns: u64) -> Option<TreeUse> {
         self.tree.as_mut().and_then(|tree| tree.sample(steady_ns))
     }

@@ -50,9 +50,9 @@ fn exporter(args: &ServiceExport) -> SnapshotReader {
 
 /// Says each thing once.
 #[derive(Default)]
-struct Said(BTreeSet<String>);
+struct OnceRemarks(BTreeSet<String>);
 
-impl Said {
+impl OnceRemarks {
     fn say(&mut self, words: impl IntoIterator<Item = String>) {
         for words in words {
             if self.0.len() < 100 && self.0.insert(words.clone()) {
@@ -64,7 +64,7 @@ impl Said {
 
 fn prometheus(args: &ServiceExport, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
     let exporter = Arc::new(exporter(args));
-    let mut said = Said::default();
+    let mut said = OnceRemarks::default();
     let snapshot = exporter.snapshot(Duration::ZERO)?;
     said.say(snapshot.notes.iter().cloned());
     if args.once {
@@ -92,7 +92,7 @@ fn prometheus(args: &ServiceExport, format: Format, out: &mut dyn Write) -> Resu
 fn statsd(args: &ServiceExport) -> Result<(), Failure> {
     let exporter = exporter(args);
     let mut statsd = StatsD::new(args.endpoint.as_deref().unwrap_or("127.0.0.1:8125"), args.tags)?;
-    let mut said = Said::default();
+    let mut said = OnceRemarks::default();
     let mut push = || -> Result<(), Failure> {
         let snapshot = exporter.snapshot(Duration::ZERO)?;
         said.say(snapshot.notes.iter().cloned());
@@ -132,7 +132,7 @@ fn json(args: &ServiceExport, store: ServiceDir, out: &mut dyn Write) -> Result<
         return lines(&store, period, out).map_err(failure);
     }
     let mut written = JsonLines::new(store, period.from);
-    let mut said = Said::default();
+    let mut said = OnceRemarks::default();
     repeat_every(POLL_PERIOD, &interrupted, || {
         match written.write(now_ns(), out) {
             // A directory that is away for a moment comes back; a reader that is gone does not.

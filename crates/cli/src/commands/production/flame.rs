@@ -31,7 +31,6 @@ const BEFORE_VALUE: usize = 2;
 /// The largest page.
 const MAX_PAGE: usize = 20_000_000;
 
-/// What a file holds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 enum Kind {
     Html,
@@ -101,7 +100,6 @@ pub(super) fn run(args: &Flame, out: &mut dyn Write) -> Result<(), Failure> {
     }
 }
 
-/// The stacks of a period, and what to call it.
 fn read(folder: &Path, period: Period) -> Result<(Stacks, String), Failure> {
     let found = stacks(folder, period)?;
     found.notes.iter().for_each(|note| remark(note));

@@ -18,16 +18,13 @@ use crate::failure::Failure;
 use crate::format::{Format, emit};
 use crate::terminal;
 
-/// How often the screen is drawn.
 const REDRAW_PERIOD: Duration = Duration::from_secs(1);
-/// How soon Ctrl-C is noticed.
 const POLL_PERIOD: Duration = Duration::from_millis(100);
 /// Points of the small chart in each row.
 const CHART_COLUMNS: usize = 20;
 /// A terminal that does not say how high it is.
 const USUAL_HEIGHT: usize = 24;
 
-/// What rows are sorted by.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
 enum SortBy {
     #[default]
@@ -63,7 +60,7 @@ pub(super) fn run(args: &ServiceTop, out: &mut dyn Write) -> Result<(), Failure>
     if live {
         return watch(args, &hours, out);
     }
-    let now = look(args, &hours)?;
+    let now = dashboard_now(args, &hours)?;
     let screen = terminal::detect(&io::stdout());
     if args.format == Format::Table {
         verdict::text(&now.verdict, out, &screen)?;
@@ -73,14 +70,14 @@ pub(super) fn run(args: &ServiceTop, out: &mut dyn Write) -> Result<(), Failure>
     Ok(emit(out, &screen, args.format, &table, &sorted(&now, SortBy::default()))?)
 }
 
-fn look(args: &ServiceTop, hours: &Hours) -> Result<ServiceDashboard, Failure> {
+fn dashboard_now(args: &ServiceTop, hours: &Hours) -> Result<ServiceDashboard, Failure> {
     let period = Period::parse(&args.last, now_ns())?;
     Ok(ServiceDashboard::make(hours, period, None)?)
 }
 
 fn watch(args: &ServiceTop, hours: &Hours, out: &mut dyn Write) -> Result<(), Failure> {
     // What is wrong with the directory is said before the screen changes.
-    let mut now = look(args, hours)?;
+    let mut now = dashboard_now(args, hours)?;
     notice_interrupts();
     let keys = Keys::listen()?;
     screen::begin(out)?;
@@ -103,7 +100,7 @@ fn watch(args: &ServiceTop, hours: &Hours, out: &mut dyn Write) -> Result<(), Fa
             Some(Key::Char('q') | Key::End) => break Ok(()),
             Some(Key::Char('s')) => sort = sort.next(),
             Some(_) => {}
-            None => match look(args, hours) {
+            None => match dashboard_now(args, hours) {
                 Ok(fresh) => now = fresh,
                 Err(error) => break Err(error),
             },

@@ -31,10 +31,8 @@ pub(super) struct Live {
 
 #[derive(Debug)]
 struct State {
-    /// How many wait for a trace.
     wanted: usize,
     made: Option<Trace>,
-    /// How long the last one took.
     cost: Duration,
     /// When the version that is shown was begun.
     version_at: Option<Instant>,
@@ -93,7 +91,6 @@ impl Live {
     }
 }
 
-/// What the server holds.
 pub(super) struct LiveBackend(pub(super) std::sync::Arc<Live>);
 
 impl Backend for LiveBackend {

@@ -16,7 +16,6 @@ use crate::failure::Failure;
 /// Which of the profile's values is the time.
 const TIME_VALUE: usize = 1;
 
-/// What a file holds.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Trace,

@@ -214,7 +214,6 @@ pub(super) struct Usage {
     before: Option<(Instant, f64)>,
 }
 
-/// What it used lately.
 #[derive(Copy, Clone, Debug, Default)]
 pub(super) struct ProcessUse {
     pub(super) cpu: Option<f64>,

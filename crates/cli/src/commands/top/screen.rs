@@ -60,13 +60,11 @@ pub(in crate::commands) fn begin(out: &mut dyn Write) -> io::Result<()> {
     out.flush()
 }
 
-/// What was there before.
 pub(in crate::commands) fn end(out: &mut dyn Write) -> io::Result<()> {
     write!(out, "\u{1b}[?25h\u{1b}[?1049l")?;
     out.flush()
 }
 
-/// Draws all of it.
 pub(super) fn draw(shown: &TopView, out: &mut dyn Write) -> io::Result<()> {
     let screen = terminal::detect(&io::stdout());
     let height = terminal_size::terminal_size().map_or(USUAL_HEIGHT, |(_, height)| usize::from(height.0));

@@ -39,7 +39,7 @@ impl Candidates {
         let found = match &trace {
             Some(path) => {
                 let run = choose(&Place { path: Some(path), rank: None, max_text_bytes: None }, None)?;
-                findings(&run, config::told_thresholds(None)?.as_ref())
+                findings(&run, config::configured_thresholds(None)?.as_ref())
             }
             None => Vec::new(),
         };

@@ -45,7 +45,6 @@ pub(super) struct Session<'a> {
     /// Iterations that are left out and counted, the same in every run.
     warmup: Option<u64>,
     iterations: Option<u64>,
-    /// What one run takes.
     run_takes: Duration,
     runs: usize,
     runs_planned: usize,
@@ -277,7 +276,7 @@ impl<'a> Session<'a> {
     fn timed(&mut self, fixes: &[String]) -> Result<(RunResult, Duration), Failure> {
         let number = self.runs;
         self.runs += 1;
-        self.tell(fixes);
+        self.say_fixes(fixes);
         let place = |what: &str| self.scratch.path().join(format!("{what}-{number}.json"));
         let (order, result): (PathBuf, PathBuf) = (place("order"), place("result"));
         let words = RunOrder {
@@ -320,8 +319,7 @@ impl<'a> Session<'a> {
         Ok((result, took))
     }
 
-    /// What runs now, where somebody watches.
-    fn tell(&self, fixes: &[String]) {
+    fn say_fixes(&self, fixes: &[String]) {
         if self.watched && self.runs_planned > 0 {
             let left = self.run_takes * (self.runs_planned + 1).saturating_sub(self.runs) as u32;
             let name = if fixes.is_empty() { "without a fix".to_owned() } else { fixes.join(" + ") };

@@ -28,7 +28,6 @@ pub(super) fn list(fixes: &[Fix], args: &Try, out: &mut dyn Write) -> Result<(),
     Ok(emit(out, &terminal::detect(&io::stdout()), args.format, &table, fixes)?)
 }
 
-/// What was measured.
 pub(super) fn record(record: &TryRecord, args: &Try, out: &mut dyn Write) -> Result<(), Failure> {
     let screen = terminal::detect(&io::stdout());
     if args.format == Format::Json {

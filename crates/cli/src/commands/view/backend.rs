@@ -40,7 +40,12 @@ impl Files {
                 Err(error) => return Err(error.into()),
             }
         }
-        Ok(Files { paths: paths.to_vec(), max_text_bytes, service, thresholds: config::told_thresholds(None)? })
+        Ok(Files {
+            paths: paths.to_vec(),
+            max_text_bytes,
+            service,
+            thresholds: config::configured_thresholds(None)?,
+        })
     }
 
     /// Whether something new could appear.

@@ -37,7 +37,6 @@ impl Numbers {
     }
 }
 
-/// The graph of a module.
 pub(super) fn graph(module: &Module<'_>) -> (ProgramGraph, Numbers) {
     let mut numbers = Numbers { first: Vec::new(), by_id: HashMap::default() };
     let mut next = 0u32;

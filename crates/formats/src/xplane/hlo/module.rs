@@ -7,7 +7,6 @@ use stepscope_model::{InstructionDetails, ResultShape, SourceLine};
 
 use super::shape::shape;
 
-/// One instruction.
 #[derive(Debug, Default)]
 pub(super) struct Instruction<'m> {
     pub(super) name: &'m str,
@@ -41,7 +40,6 @@ impl Instruction<'_> {
     }
 }
 
-/// One computation.
 #[derive(Debug, Default)]
 pub(super) struct Computation<'m> {
     pub(super) name: &'m str,
@@ -59,7 +57,6 @@ impl<'m> Computation<'m> {
     }
 }
 
-/// One module.
 #[derive(Debug, Default)]
 pub(super) struct Module<'m> {
     pub(super) name: &'m str,
@@ -283,7 +280,6 @@ fn contracting(config: &[u8]) -> Option<(Vec<u64>, bool)> {
     Some((dims.as_array()?.iter().map(number).collect::<Option<_>>()?, is_precise))
 }
 
-/// Where an instruction comes from.
 fn origin<'m>(metadata: &'m [u8], found: &mut Instruction<'m>) {
     for field in Fields::new(metadata).flatten() {
         match field {

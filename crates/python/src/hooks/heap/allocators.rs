@@ -65,7 +65,7 @@ fn tells(domain: usize, size: usize) -> bool {
 }
 
 #[inline]
-fn tell(domain: usize, address: *mut c_void, size: usize) {
+fn record_allocation(domain: usize, address: *mut c_void, size: usize) {
     if tells(domain, size) {
         state::allocated(address as usize, size, source(domain));
     }
@@ -77,7 +77,7 @@ fn tell(domain: usize, address: *mut c_void, size: usize) {
 unsafe extern "C" fn malloc<const DOMAIN: usize>(context: *mut c_void, size: usize) -> *mut c_void {
     // SAFETY: the original is called with what was given.
     let made = unsafe { (original(DOMAIN).malloc)(context, size) };
-    tell(DOMAIN, made, size);
+    record_allocation(DOMAIN, made, size);
     made
 }
 
@@ -88,7 +88,7 @@ unsafe extern "C" fn calloc<const DOMAIN: usize>(
 ) -> *mut c_void {
     // SAFETY: as above.
     let made = unsafe { (original(DOMAIN).calloc)(context, count, each) };
-    tell(DOMAIN, made, count.saturating_mul(each));
+    record_allocation(DOMAIN, made, count.saturating_mul(each));
     made
 }
 
@@ -105,7 +105,7 @@ unsafe extern "C" fn realloc<const DOMAIN: usize>(
     let made = unsafe { (original(DOMAIN).realloc)(context, old, size) };
     match before {
         Some(before) if made.is_null() => state::restore(old as usize, before),
-        _ => tell(DOMAIN, made, size),
+        _ => record_allocation(DOMAIN, made, size),
     }
     made
 }

@@ -62,7 +62,6 @@ pub(super) fn can_patch() -> bool {
 
 struct Work {
     hooks: [Hook; HOOKS],
-    /// Whether hooks go in or out.
     into: bool,
     /// Libraries that are left alone, by where they begin.
     own: usize,

@@ -13,7 +13,7 @@ unsafe extern "C" {
 }
 
 #[inline]
-fn tell(address: *mut c_void, size: usize) {
+fn record_allocation(address: *mut c_void, size: usize) {
     state::allocated(address as usize, size, AllocationSource::Native);
 }
 
@@ -22,13 +22,13 @@ fn tell(address: *mut c_void, size: usize) {
 
 unsafe extern "C" fn hook_malloc(size: usize) -> *mut c_void {
     let made = unsafe { libc::malloc(size) };
-    tell(made, size);
+    record_allocation(made, size);
     made
 }
 
 unsafe extern "C" fn hook_calloc(count: usize, each: usize) -> *mut c_void {
     let made = unsafe { libc::calloc(count, each) };
-    tell(made, count.saturating_mul(each));
+    record_allocation(made, count.saturating_mul(each));
     made
 }
 
@@ -37,7 +37,7 @@ unsafe extern "C" fn hook_realloc(old: *mut c_void, size: usize) -> *mut c_void 
     let made = unsafe { libc::realloc(old, size) };
     match before {
         Some(before) if made.is_null() && size > 0 => state::restore(old as usize, before),
-        _ => tell(made, size),
+        _ => record_allocation(made, size),
     }
     made
 }
@@ -47,7 +47,7 @@ unsafe extern "C" fn hook_reallocarray(old: *mut c_void, count: usize, each: usi
     let made = unsafe { reallocarray(old, count, each) };
     match before {
         Some(before) if made.is_null() && count > 0 && each > 0 => state::restore(old as usize, before),
-        _ => tell(made, count.saturating_mul(each)),
+        _ => record_allocation(made, count.saturating_mul(each)),
     }
     made
 }
@@ -60,32 +60,32 @@ unsafe extern "C" fn hook_free(old: *mut c_void) {
 unsafe extern "C" fn hook_posix_memalign(made: *mut *mut c_void, align: usize, size: usize) -> c_int {
     let failed = unsafe { libc::posix_memalign(made, align, size) };
     if failed == 0 {
-        tell(unsafe { *made }, size);
+        record_allocation(unsafe { *made }, size);
     }
     failed
 }
 
 unsafe extern "C" fn hook_aligned_alloc(align: usize, size: usize) -> *mut c_void {
     let made = unsafe { libc::aligned_alloc(align, size) };
-    tell(made, size);
+    record_allocation(made, size);
     made
 }
 
 unsafe extern "C" fn hook_memalign(align: usize, size: usize) -> *mut c_void {
     let made = unsafe { memalign(align, size) };
-    tell(made, size);
+    record_allocation(made, size);
     made
 }
 
 unsafe extern "C" fn hook_valloc(size: usize) -> *mut c_void {
     let made = unsafe { valloc(size) };
-    tell(made, size);
+    record_allocation(made, size);
     made
 }
 
 unsafe extern "C" fn hook_pvalloc(size: usize) -> *mut c_void {
     let made = unsafe { pvalloc(size) };
-    tell(made, size);
+    record_allocation(made, size);
     made
 }
 

@@ -112,7 +112,6 @@ impl ThreadMemory {
         }
     }
 
-    /// The stack that this thread is in.
     #[inline]
     fn stack(&self, tracked: &mut HeapTracker, has_interpreter: impl Fn() -> bool) -> NodeId {
         // SAFETY: hooks are there only after the frames of this Python were understood.
@@ -197,7 +196,7 @@ impl HeapTracker {
     }
 
     /// Adds a point to the curve.
-    pub(super) fn look(&mut self) {
+    pub(super) fn take_sample(&mut self) {
         let now_ns = self.now_ns();
         let rss = self.rss.as_ref().and_then(Rss::read);
         self.heap.curve.add(now_ns, rss);
@@ -293,7 +292,7 @@ fn record(
         let Some(tracked) = tracked else { return };
         let node = memory.stack(tracked, || source.has_interpreter());
         if work(tracked, node) {
-            tracked.look();
+            tracked.take_sample();
         }
         LIVE.store(tracked.heap.live_bytes(), Ordering::Relaxed);
     });
@@ -367,7 +366,7 @@ pub(super) fn begin(mean_bytes: u64) {
         started_ns: steady_ns(),
         ended_ns: None,
     };
-    fresh.look();
+    fresh.take_sample();
     with(|tracked| *tracked = Some(fresh));
     MEAN.store(mean_bytes, Ordering::Relaxed);
     EXACT.store(mean_bytes == 0, Ordering::Relaxed);
@@ -379,7 +378,7 @@ pub(super) fn end() -> Option<HeapTracker> {
     ACTIVE.store(false, Ordering::SeqCst);
     with(|tracked| {
         if let Some(tracked) = tracked {
-            tracked.look();
+            tracked.take_sample();
             tracked.ended_ns = Some(tracked.now_ns());
         }
         tracked.take()

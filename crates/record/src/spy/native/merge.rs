@@ -55,10 +55,8 @@ const START_FUNCTIONS: [&str; 11] = [
     "__clone3",
     "thread_start",
 ];
-/// What executes Python code.
 const EVAL_FUNCTION: &str = "PyEval_EvalFrameDefault";
 
-/// Whether a function executes Python code.
 fn executes(function: &NativeFunction) -> bool {
     function.name.as_deref().is_some_and(|name| name.trim_start_matches('_').starts_with(EVAL_FUNCTION))
 }

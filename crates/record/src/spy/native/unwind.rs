@@ -28,12 +28,11 @@ mod machine {
 
     /// The tables of a process, and what was worked out from them.
     #[derive(Default)]
-    pub(in super::super) struct Unwinding {
+    pub(in super::super) struct UnwindTables {
         unwinder: Unwinder<Arc<[u8]>>,
         cache: Cache,
     }
 
-    /// Where a walk is.
     pub(in super::super) struct Walk {
         address: FrameAddress,
         registers: Regs,
@@ -51,7 +50,7 @@ mod machine {
         }
     }
 
-    impl Unwinding {
+    impl UnwindTables {
         pub(in super::super) fn add(&mut self, name: &str, range: Range<u64>, moved: u64, image: &Image) {
             let at =
                 |name: &str| image.elf.section(name).map(|s| s.address..s.address.saturating_add(s.length));
@@ -110,7 +109,7 @@ mod machine {
 
     /// Nothing is known.
     #[derive(Default)]
-    pub(in super::super) struct Unwinding;
+    pub(in super::super) struct UnwindTables;
 
     /// Ends at once.
     pub(in super::super) struct Walk(Registers);
@@ -125,7 +124,7 @@ mod machine {
         }
     }
 
-    impl Unwinding {
+    impl UnwindTables {
         pub(in super::super) fn add(&mut self, _: &str, _: Range<u64>, _: u64, _: &Image) {}
 
         pub(in super::super) fn begin(&self, at: &Registers) -> Walk {
@@ -138,4 +137,4 @@ mod machine {
     }
 }
 
-pub(super) use machine::Unwinding;
+pub(super) use machine::UnwindTables;

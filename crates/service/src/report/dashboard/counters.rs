@@ -78,7 +78,6 @@ const UNITS: &[(&str, &str)] = &[
     ("J", "joules"),
 ];
 
-/// What the page calls a unit.
 fn unit(sign: &str) -> &'static str {
     UNITS.iter().find(|(written, _)| *written == sign).map_or("count", |(_, name)| name)
 }

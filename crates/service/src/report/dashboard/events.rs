@@ -12,19 +12,17 @@ use crate::period::Period;
 
 /// Something that happened.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Happening {
+pub struct ServiceEvent {
     /// When, in minutes since 1970.
     pub minute: i64,
-    /// What it was.
-    pub kind: Happened,
+    pub kind: ServiceEventKind,
     /// In a sentence without its time.
     pub text: String,
 }
 
-/// What happened.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Happened {
+pub enum ServiceEventKind {
     /// A level rose.
     Worse,
     /// A level fell.
@@ -34,7 +32,7 @@ pub enum Happened {
 }
 
 /// Changes, and the alerts of a folder, within a period.
-pub(super) fn events_within(changes: &[LevelChange], folder: &Path, period: Period) -> Vec<Happening> {
+pub(super) fn events_within(changes: &[LevelChange], folder: &Path, period: Period) -> Vec<ServiceEvent> {
     let changes = changes.iter().map(|one| {
         let (before, after) = (about(one.before_ns), about(one.after_ns));
         let grew = one.grew.as_ref().map_or(String::new(), |grown| {
@@ -42,18 +40,18 @@ pub(super) fn events_within(changes: &[LevelChange], folder: &Path, period: Peri
             format!("; {} from {before} to {after} per request", grown.region)
         });
         let change = change(one.before_ns, one.after_ns);
-        Happening {
+        ServiceEvent {
             minute: one.minute,
-            kind: if one.pace.is_worse() { Happened::Worse } else { Happened::Better },
+            kind: if one.pace.is_worse() { ServiceEventKind::Worse } else { ServiceEventKind::Better },
             text: format!("{} of {} went from {before} to {after} ({change}){grew}", one.metric, one.route),
         }
     });
-    let alerts = alerts(folder).into_iter().map(|one| Happening {
+    let alerts = alerts(folder).into_iter().map(|one| ServiceEvent {
         minute: one.at_ns.div_euclid(60_000_000_000),
-        kind: Happened::Alert,
+        kind: ServiceEventKind::Alert,
         text: format!("Alert {}: {}", one.rule, one.message),
     });
-    let mut all: Vec<Happening> = changes.chain(alerts).filter(|one| period.contains(one.minute)).collect();
+    let mut all: Vec<ServiceEvent> = changes.chain(alerts).filter(|one| period.contains(one.minute)).collect();
     all.sort_by_key(|one| one.minute);
     all
 }

@@ -100,7 +100,7 @@ fn a_day_on_one_axis() {
     assert_eq!((change.route.as_str(), change.minute), ("/predict", DAY + 720));
     assert_eq!(change.grew.as_ref().unwrap().region, "inference");
     let happened: Vec<_> = all.happened.iter().map(|one| (one.minute, one.kind)).collect();
-    assert_eq!(happened, [(DAY + 720, Happened::Worse); 2]);
+    assert_eq!(happened, [(DAY + 720, ServiceEventKind::Worse); 2]);
     let text = &all.happened[1].text;
     assert!(
         text.starts_with("p95 of /predict went from 10.0 ms to 20 ms (+99.") && text.ends_with(" per request"),

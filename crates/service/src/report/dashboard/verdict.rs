@@ -12,12 +12,12 @@ use stepscope_ask::print::units;
 
 use super::ServiceDashboard;
 use crate::exemplar::Exemplar;
-use crate::report::{Grown, LevelChange, TargetReport};
+use crate::report::{LevelChange, RegionGrowth, TargetReport};
 use crate::thresholds::{ERROR_SOURCE_SHARE, MANY_FAIL_SHARE, Pace, SILENT_MINUTES};
 use rises::Rise;
 use stepscope_ground::utc::MINUTE_NS;
 
-pub use movers::Mover;
+pub use movers::CounterShift;
 pub use print::{markdown, text};
 pub use sentences::{Piece, When};
 pub(crate) use sentences::{about, change};
@@ -26,26 +26,23 @@ pub(crate) use sentences::{about, change};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(rename = "ServiceVerdict")]
 pub struct Verdict {
-    /// What is said first.
     #[serde(flatten)]
-    pub first: Matter,
+    pub first: Concern,
     /// The target that is missed because of it.
     pub detail: Option<String>,
     /// Counters that changed their level with it, the clearest first; unknown where there are too few points.
-    pub movers: Option<Vec<Mover>>,
+    pub movers: Option<Vec<CounterShift>>,
     /// Which of the examples shows it, counted from 0.
     pub example: Option<usize>,
     /// What else there is to say, the worst first.
-    pub also: Vec<Matter>,
+    pub also: Vec<Concern>,
 }
 
 /// Something worth a sentence.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-#[schemars(rename = "ServiceMatter")]
-pub struct Matter {
-    /// What it is about.
+#[schemars(rename = "ServiceConcern")]
+pub struct Concern {
     pub kind: Kind,
-    /// How bad it is.
     pub tone: Tone,
     /// In two or three words.
     pub word: &'static str,
@@ -62,7 +59,7 @@ pub struct Matter {
     /// The route; none: several.
     pub route: Option<String>,
     /// The region that grew most.
-    pub grew: Option<Grown>,
+    pub grew: Option<RegionGrowth>,
     /// The higher, the earlier it is said.
     #[serde(skip)]
     rank: f64,
@@ -71,7 +68,7 @@ pub struct Matter {
 /// What a sentence is about.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-#[schemars(rename = "ServiceMatterKind")]
+#[schemars(rename = "ServiceConcernKind")]
 pub enum Kind {
     /// Nothing is wrong, or nothing was asked.
     #[default]
@@ -86,7 +83,6 @@ pub enum Kind {
     Errors,
 }
 
-/// How bad something is.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ServiceTone")]
@@ -95,7 +91,6 @@ pub enum Tone {
     Bad,
     /// Somebody should look.
     Warn,
-    /// As it should be.
     Good,
     /// There is nothing to judge.
     #[default]
@@ -108,17 +103,17 @@ impl Verdict {
     pub(crate) fn for_dashboard(of: &ServiceDashboard, now_ns: Option<i64>) -> Self {
         // A minute may end between the question and its answer.
         let now_ns = now_ns.filter(|now_ns| now_ns.div_euclid(MINUTE_NS) <= of.until);
-        let mut all: Vec<Matter> = silence(of, now_ns).into_iter().collect();
+        let mut all: Vec<Concern> = silence(of, now_ns).into_iter().collect();
         all.extend(of.targets.iter().filter_map(|target| missed(&target.target, now_ns.is_some())));
         all.extend(slow(of, now_ns.is_some()));
         all.extend(failing(of));
         all.sort_by(|a, b| b.rank.total_cmp(&a.rank));
         let mut also = all.into_iter();
         let mut first = also.next().unwrap_or_else(|| fine(of));
-        let mut also: Vec<Matter> = also.collect();
+        let mut also: Vec<Concern> = also.collect();
         let mut detail = None;
         // A target that is missed because its route became slow is one matter, not two.
-        let explains = |one: &Matter| {
+        let explains = |one: &Concern| {
             first.kind == Kind::Target
                 && one.kind == Kind::Slow
                 && one.route == first.route
@@ -127,7 +122,7 @@ impl Verdict {
         if let Some(at) = also.iter().position(explains) {
             let cause = also.remove(at);
             detail = Some(first.sentence);
-            first = Matter { tone: first.tone, ..cause };
+            first = Concern { tone: first.tone, ..cause };
         }
         let movers = first.since.and_then(|since| movers::at(since, &of.minutes, &of.counters));
         let example = (first.kind != Kind::Fine).then(|| example(&first, &of.exemplars)).flatten();
@@ -135,7 +130,7 @@ impl Verdict {
     }
 }
 
-impl Matter {
+impl Concern {
     fn new(kind: Kind, tone: Tone, word: &'static str, rank: f64, pieces: Vec<Piece>) -> Self {
         Self { kind, tone, word, rank, sentence: sentences::sentence(&pieces), pieces, ..Self::default() }
     }
@@ -159,7 +154,7 @@ fn stretch(from: i64, until: i64, of: &ServiceDashboard) -> Piece {
     Piece::When(When { from, until: Some(until), near: of.until })
 }
 
-fn silence(of: &ServiceDashboard, now_ns: Option<i64>) -> Option<Matter> {
+fn silence(of: &ServiceDashboard, now_ns: Option<i64>) -> Option<Concern> {
     let (now_ns, newest_ns) = (now_ns?, of.newest_ns?);
     let silent_ns = now_ns - newest_ns;
     if silent_ns <= SILENT_MINUTES * MINUTE_NS {
@@ -172,11 +167,11 @@ fn silence(of: &ServiceDashboard, now_ns: Option<i64>) -> Option<Matter> {
         moment(since, of),
         format!(", for {span}: the service gets no requests, or is down.").into(),
     ];
-    Some(Matter::new(Kind::Silence, Tone::Bad, "No data", 100.0, pieces).between(since, None, of))
+    Some(Concern::new(Kind::Silence, Tone::Bad, "No data", 100.0, pieces).between(since, None, of))
 }
 
 /// Routes whose level of latency rose: those where that lasts, and those where it is over.
-fn slow(of: &ServiceDashboard, now: bool) -> Vec<Matter> {
+fn slow(of: &ServiceDashboard, now: bool) -> Vec<Concern> {
     let mut routes: Vec<&str> = of.changes.iter().map(|change| change.route.as_str()).collect();
     routes.sort_unstable();
     routes.dedup();
@@ -187,7 +182,7 @@ fn slow(of: &ServiceDashboard, now: bool) -> Vec<Matter> {
     found.collect()
 }
 
-fn risen(route: &str, rise: Rise, of: &ServiceDashboard, now: bool) -> Matter {
+fn risen(route: &str, rise: Rise, of: &ServiceDashboard, now: bool) -> Concern {
     let Rise { metric, minute, before_ns, after_ns, grew, until } = rise;
     let is_slow = Pace::between(before_ns, after_ns) == Pace::Slow;
     let (began, time, lasted) = match until {
@@ -210,12 +205,12 @@ fn risen(route: &str, rise: Rise, of: &ServiceDashboard, now: bool) -> Matter {
     };
     // Among routes, the one in which the service spends its time comes first.
     let share = of.routes.iter().find(|row| row.route == route).map_or(1.0, |row| row.time_share);
-    let matter = Matter::new(Kind::Slow, tone, word, rank + share, pieces).between(minute, until, of);
-    Matter { route: Some(route.to_owned()), grew, ..matter }
+    let matter = Concern::new(Kind::Slow, tone, word, rank + share, pieces).between(minute, until, of);
+    Concern { route: Some(route.to_owned()), grew, ..matter }
 }
 
 /// A target that is missed: over the stretch that its alert is about, else over the period.
-fn missed(target: &TargetReport, now: bool) -> Option<Matter> {
+fn missed(target: &TargetReport, now: bool) -> Option<Concern> {
     let (tone, rank) = match target.alert {
         Some("fast") => (Tone::Bad, 90.0),
         Some(_) => (Tone::Warn, 70.0),
@@ -240,11 +235,11 @@ fn missed(target: &TargetReport, now: bool) -> Option<Matter> {
     let TargetReport { route, target: text, alert, .. } = target;
     let sentence = format!("{share} of requests to {route} missed {text} {stretch} ({may}){burning}.");
     let word = if alert.is_some() && now { "Budget burning" } else { "Target missed" };
-    let matter = Matter::new(Kind::Target, tone, word, rank, vec![sentence.into()]);
-    Some(Matter { route: Some(route.clone()), ..matter })
+    let matter = Concern::new(Kind::Target, tone, word, rank, vec![sentence.into()]);
+    Some(Concern { route: Some(route.clone()), ..matter })
 }
 
-fn failing(of: &ServiceDashboard) -> Option<Matter> {
+fn failing(of: &ServiceDashboard) -> Option<Concern> {
     let burst = bursts::worst(&of.series.requests, &of.series.errors)?;
     let since = of.minutes.get(burst.from).copied()?;
     let end = of.minutes.get(burst.to)? + of.point_minutes;
@@ -268,15 +263,15 @@ fn failing(of: &ServiceDashboard) -> Option<Matter> {
         format!(": {errors} {what}; usually {usual}.").into(),
     ];
     let until = (!burst.lasts).then_some(end);
-    let matter = Matter::new(Kind::Errors, tone, word, rank + share, pieces).between(since, until, of);
-    Some(Matter { route, ..matter })
+    let matter = Concern::new(Kind::Errors, tone, word, rank + share, pieces).between(since, until, of);
+    Some(Concern { route, ..matter })
 }
 
-fn fine(of: &ServiceDashboard) -> Matter {
+fn fine(of: &ServiceDashboard) -> Concern {
     let total = &of.total;
     if total.requests == 0 {
         let sentence = "No request ended in this period.".to_owned();
-        return Matter::new(Kind::Fine, Tone::None, "No requests", 0.0, vec![sentence.into()]);
+        return Concern::new(Kind::Fine, Tone::None, "No requests", 0.0, vec![sentence.into()]);
     }
     let name = of.route.as_deref().unwrap_or("The service");
     let failed = match total.errors {
@@ -292,11 +287,11 @@ fn fine(of: &ServiceDashboard) -> Matter {
     let rate = sentences::rate(total.per_second);
     let sentence =
         format!("{name} answers {rate} requests per second, 95% of them within {p95}; {failed}{kept}.");
-    Matter::new(Kind::Fine, Tone::Good, "All fine", 0.0, vec![sentence.into()])
+    Concern::new(Kind::Fine, Tone::Good, "All fine", 0.0, vec![sentence.into()])
 }
 
 /// The slowest request that shows a matter: of its route, from its time, failed if it is about failures.
-fn example(of: &Matter, exemplars: &[Exemplar]) -> Option<usize> {
+fn example(of: &Concern, exemplars: &[Exemplar]) -> Option<usize> {
     let from_ns = of.since.map_or(i64::MIN, |minute| minute * MINUTE_NS);
     let until_ns = of.until.map_or(i64::MAX, |minute| minute * MINUTE_NS);
     let shows = |one: &Exemplar| {

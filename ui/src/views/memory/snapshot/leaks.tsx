@@ -1,7 +1,7 @@
 // What grows from iteration to iteration: which line, how fast, and when memory runs out.
 
 import type { Definition } from "../../../data/types.ts";
-import type { FullRow, LeakRow, LookedAtRow, MemoryLeaks } from "../../../data/wire.ts";
+import type { FullRow, LeakRow, ComparedDeviceRow, MemoryLeaks } from "../../../data/wire.ts";
 import { bytes, many, time } from "../../../parts/format.ts";
 import { Defined, definition } from "../../../parts/metric.tsx";
 import { functionColumn, PlainTable, placeColumn } from "../../../parts/plain-table.tsx";
@@ -18,8 +18,8 @@ export function Leaks({ device }: { device: number }) {
   const full = data.full.filter((row) => row.device === device);
   if (rows.length === 0) return <NothingGrows looked={looked} />;
   return (
-    <Card title="What grows" class="snap-leaks largest" note={looked.told}>
-      <p class="snap-told">{headline(rows)}</p>
+    <Card title="What grows" class="snap-leaks largest" note={looked.text}>
+      <p class="snap-note">{headline(rows)}</p>
       <Rows rows={rows.slice(0, MAX_ROWS)} definitions={data.definitions ?? []} />
       {rows.length > MAX_ROWS && (
         <p class="quiet">
@@ -31,13 +31,13 @@ export function Leaks({ device }: { device: number }) {
   );
 }
 
-function NothingGrows({ looked }: { looked: LookedAtRow }) {
+function NothingGrows({ looked }: { looked: ComparedDeviceRow }) {
   const said = looked.enough
     ? "Nothing grows from iteration to iteration by 1 MiB or more."
     : "Leaks: unknown.";
   return (
     <p class="quiet snap-nothing" role="note">
-      {said} {looked.told}.
+      {said} {looked.text}.
     </p>
   );
 }
@@ -80,7 +80,7 @@ function Rows({ rows, definitions }: { rows: LeakRow[]; definitions: Definition[
 
 function WhenFull({ rows, text }: { rows: FullRow[]; text: string | undefined }) {
   return (
-    <p class="snap-told">
+    <p class="snap-note">
       <Defined text={text}>At this rate</Defined>, {rows.map(whenFull).join(", and ")}.
       {rows.some((row) => !row.known) && (
         <span class="quiet">

@@ -48,8 +48,8 @@ function One(props: Props & { row: OomRow; holders: HolderRow[]; data: MemoryOut
   );
   return (
     <Card title={`Out of memory: ${REASONS[row.why]}`} class="snap-oom largest" note={note}>
-      <p class="snap-told">
-        {row.told}{" "}
+      <p class="snap-note">
+        {row.text}{" "}
         {moment && (
           <button type="button" class="link" onClick={() => onState(moment.state)}>
             Show that moment

@@ -6,7 +6,7 @@ import { clockTicks, momentOf, shortMoment, type Zone } from "../clock.ts";
 import { around, pointAt } from "../period.ts";
 import { zoomTo } from "../zoom.tsx";
 import { pointWords } from "./charts.tsx";
-import { grouped, type Happening, worstKind } from "./events.ts";
+import { grouped, type ServiceEvent, worstKind } from "./events.ts";
 import { type Frame, LEFT_PX, RIGHT_PX } from "./frame.ts";
 import { cursor } from "./pointer.ts";
 import { MARK_APART } from "./strip.tsx";
@@ -14,7 +14,7 @@ import { MARK_APART } from "./strip.tsx";
 /** Room for one label. */
 const LABEL_PX = 76;
 
-export function Axis(props: { frame: Frame; happenings: readonly Happening[]; zone: Zone }) {
+export function Axis(props: { frame: Frame; happenings: readonly ServiceEvent[]; zone: Zone }) {
   const { frame, zone } = props;
   const { of, width, x } = frame;
   const ticks = clockTicks(of.from, of.until, Math.max(2, Math.floor(width / LABEL_PX)), zone);
@@ -45,7 +45,7 @@ export function Axis(props: { frame: Frame; happenings: readonly Happening[]; zo
   );
 }
 
-function Flags({ frame, happenings, zone }: { frame: Frame; happenings: readonly Happening[]; zone: Zone }) {
+function Flags({ frame, happenings, zone }: { frame: Frame; happenings: readonly ServiceEvent[]; zone: Zone }) {
   const { of, x } = frame;
   return (
     <>

@@ -9,7 +9,7 @@ import { definition } from "../../../parts/metric.tsx";
 import { Empty } from "../../../parts/states.tsx";
 import { param, setParams } from "../../../session/route.ts";
 import { counterText, known, rate } from "../words.ts";
-import type { Happening } from "./events.ts";
+import type { ServiceEvent } from "./events.ts";
 import { type Frame, perSecond, stackOf, stepArea } from "./frame.ts";
 import { highest, Lines } from "./lines.tsx";
 import { PERCENTILES } from "./percentiles.ts";
@@ -21,7 +21,7 @@ export const colorAt = (at: number) => `sv-c${at % COLOR_COUNT}`;
 
 interface Props {
   frame: Frame;
-  happenings: readonly Happening[];
+  happenings: readonly ServiceEvent[];
 }
 
 export function Charts(props: Props) {

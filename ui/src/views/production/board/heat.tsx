@@ -9,7 +9,7 @@ import { theme } from "../../../session/theme.ts";
 import { keyOf } from "../merge.ts";
 import { pointAt } from "../period.ts";
 import { known } from "../words.ts";
-import type { Happening } from "./events.ts";
+import type { ServiceEvent } from "./events.ts";
 import { type Frame, LEFT_PX, linePath } from "./frame.ts";
 import { bucketOf, darkness, type HeatScale, heatScale, heatTicks, heightOf, latencyAt } from "./heat-scale.ts";
 import { PERCENTILES } from "./percentiles.ts";
@@ -26,7 +26,7 @@ const SHOWN = PERCENTILES.filter((one) => one.label !== "p90");
 
 export function HeatMap(props: {
   frame: Frame;
-  happenings: readonly Happening[];
+  happenings: readonly ServiceEvent[];
   onOpen: (key: string) => void;
 }) {
   const { frame } = props;

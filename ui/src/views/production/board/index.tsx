@@ -14,7 +14,7 @@ import { pointAt, zoomInto } from "../period.ts";
 import { zoomTo } from "../zoom.tsx";
 import { Axis } from "./axis.tsx";
 import { Charts } from "./charts.tsx";
-import type { Happening } from "./events.ts";
+import type { ServiceEvent } from "./events.ts";
 import { type Frame, frameOf, LEFT_PX, RIGHT_PX } from "./frame.ts";
 import { HeatMap } from "./heat.tsx";
 import { cursor, forget, marked } from "./pointer.ts";
@@ -70,7 +70,7 @@ export function Board(props: Props) {
 }
 
 /** Charts below a time axis, which the cursor goes through. */
-function Drawn(props: Props & { children: (frame: Frame, marks: readonly Happening[]) => ComponentChildren }) {
+function Drawn(props: Props & { children: (frame: Frame, marks: readonly ServiceEvent[]) => ComponentChildren }) {
   const { of, zone } = props;
   const box = useRef<HTMLDivElement>(null);
   const size = useSize(box);

@@ -3,7 +3,7 @@
 import { ticksAround } from "../../../parts/charts/ticks.ts";
 import { lastIndex } from "../from-end.ts";
 import { known } from "../words.ts";
-import type { Happening } from "./events.ts";
+import type { ServiceEvent } from "./events.ts";
 import { type Frame, linePath, stepArea } from "./frame.ts";
 import { Strip } from "./strip.tsx";
 
@@ -18,7 +18,7 @@ interface Common {
   title: string;
   text?: string | undefined;
   frame: Frame;
-  happenings: readonly Happening[];
+  happenings: readonly ServiceEvent[];
   height: number;
   format: (value: number) => string;
   label: (value: number) => string;

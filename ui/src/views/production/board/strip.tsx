@@ -4,7 +4,7 @@ import type { ComponentChildren } from "preact";
 import { ValueAxis } from "../../../parts/charts/axis.tsx";
 import { Defined } from "../../../parts/metric.tsx";
 import { pointAt } from "../period.ts";
-import { grouped, type Happening, worstKind } from "./events.ts";
+import { grouped, type ServiceEvent, worstKind } from "./events.ts";
 import { type Frame, LEFT_PX, RIGHT_PX } from "./frame.ts";
 import { cursor, marked } from "./pointer.ts";
 
@@ -33,7 +33,7 @@ export function Strip(props: {
   ticks: readonly number[];
   label: (value: number) => string;
   y: (value: number) => number;
-  happenings: readonly Happening[];
+  happenings: readonly ServiceEvent[];
   /** Beside the title, and at the other end of it. */
   aside?: ComponentChildren;
   corner?: ComponentChildren;
@@ -88,7 +88,7 @@ function Legend({ entries, frame }: { entries: readonly Entry[]; frame: Frame })
 }
 
 /** What lies over every chart at the same place: marks, the marked stretch, the cursor. */
-function Over(props: { frame: Frame; height: number; happenings: readonly Happening[] }) {
+function Over(props: { frame: Frame; height: number; happenings: readonly ServiceEvent[] }) {
   const { frame, height } = props;
   const stretch = marked.value;
   const at = cursor.value;

@@ -2,7 +2,7 @@
 
 use super::machine;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -30,12 +30,13 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let share = |busy: &i64| *busy as f64 / time.whole as f64;
     let threads = time.busy_beside_main();
     let runnable: f64 = threads.iter().map(share).sum();
-    let busy = threads.iter().map(share).filter(|s| *s >= context.limit("gil_contention.thread_share")).count();
-    let crowded =
-        machine::machine_busy(context.trace()).is_some_and(|b| b > context.limit("gil_contention.max_machine"));
+    let busy =
+        threads.iter().map(share).filter(|s| *s >= context.threshold("gil_contention.thread_share")).count();
+    let crowded = machine::machine_busy(context.trace())
+        .is_some_and(|b| b > context.threshold("gil_contention.max_machine"));
     let contended = busy >= 2
-        && runnable >= context.limit("gil_contention.min_threads")
-        && cores <= context.limit("gil_contention.max_cores")
+        && runnable >= context.threshold("gil_contention.min_threads")
+        && cores <= context.threshold("gil_contention.max_cores")
         && runnable >= 1.3 * cores;
     if !contended || crowded {
         return None;
@@ -47,28 +48,14 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     finding.title = format!(
         "Threads take turns: {runnable:.1} threads want to run on average, together they use {cores:.1} cores"
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "threads that want to run",
-            Metric::Number(runnable),
-            "The time in which sampled threads did not wait, summed over all threads and divided by the longest.",
-        ),
-        Evidence::new(
-            "busy threads",
-            Metric::Count(busy as u64),
-            "Threads that were busy for at least a fifth of the run.",
-        ),
-        Evidence::new(
-            "cores used by the process",
-            Metric::Number(cores),
-            "The mean of the counter process CPU, where 1 is one core.",
-        ),
-        Evidence::new(
-            "busiest function",
-            Metric::Text(format!("{} ({})", hot.name, hot.place())),
-            "The function with most time of its own, in all threads.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "threads that want to run" => Amount::Number(runnable),
+            "The time in which sampled threads did not wait, summed over all threads and divided by the longest.";
+        "busy threads" => Amount::Count(busy as u64), "Threads that were busy for at least a fifth of the run.";
+        "cores used by the process" => Amount::Number(cores), "The mean of the counter process CPU, where 1 is one core.";
+        "busiest function" => Amount::Text(format!("{} ({})", hot.name, hot.place())),
+            "The function with most time of its own, in all threads.";
+    };
     finding.source = hot.file.as_ref().map(|file| format!("{file}({}): {}", hot.line.unwrap_or(0), hot.name));
     finding.why =
         "Only one thread at a time can run Python code, because all of them share the GIL. Threads help where they \

@@ -5,7 +5,7 @@ use stepscope_model::Kind;
 use super::super::text::size;
 use super::machine;
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::statistics::growth;
 
@@ -41,11 +41,11 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         .map(|(at, level)| (at.saturating_sub(settled) as f64 / 1e9, level))
         .collect();
     let (begins, ends) = (curve.first()?.1, curve.last()?.1);
-    let least =
-        (context.limit("growing_memory.mib") * 1_048_576.0).max(context.limit("growing_memory.share") * begins);
+    let least = (context.threshold("growing_memory.mib") * 1_048_576.0)
+        .max(context.threshold("growing_memory.share") * begins);
     let found = growth(&curve, least, &context.thresholds().sampled_growth())?;
     let seconds = last.saturating_sub(settled) as f64 / 1e9;
-    if !found.grows || ends <= begins || seconds < context.limit("growing_memory.min_seconds") {
+    if !found.grows || ends <= begins || seconds < context.threshold("growing_memory.min_seconds") {
         return None;
     }
     let per_second = found.slope.slope;
@@ -57,21 +57,15 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         size(per_second as i64),
         size(ends as i64)
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "growth per second",
-            Metric::BytesPerSecond(per_second),
-            "The median slope between all pairs of values of the process's resident memory (Theil-Sen), without the first quarter \
-             of the run.",
-        ),
-        Evidence::new(
-            "fit of the line",
-            Metric::Number(found.fit),
-            "R², the share of the variance that a straight line explains; 1 is a perfect line.",
-        ),
-        Evidence::new("first level", Metric::Bytes(begins as i64), "Resident memory where the line begins."),
-        Evidence::new("last level", Metric::Bytes(ends as i64), "Resident memory at the end."),
-    ];
+    finding.evidence = evidence! {
+        "growth per second" => Amount::BytesPerSecond(per_second),
+            "The median slope between all pairs of values of the process's resident memory (Theil-Sen), without the first \
+             quarter of the run.";
+        "fit of the line" => Amount::Number(found.fit),
+            "R², the share of the variance that a straight line explains; 1 is a perfect line.";
+        "first level" => Amount::Bytes(begins as i64), "Resident memory where the line begins.";
+        "last level" => Amount::Bytes(ends as i64), "Resident memory at the end.";
+    };
     finding.why = "Something keeps more and more objects: a list, a cache without a bound, results that are all kept, or a library. A \
                    program that reads its data piece by piece may also be meant to grow; this is a heuristic."
         .to_owned();

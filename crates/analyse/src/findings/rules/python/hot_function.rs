@@ -2,7 +2,7 @@
 
 use super::super::text::{percent, time as time_text};
 use crate::findings::{
-    Confidence, Context, Estimate, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -28,7 +28,7 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let most = context.python_places().places.iter().max_by_key(|place| place.own_ns)?;
     let per_step = context.per_step(most.own_ns);
     let share = per_step as f64 / context.step_ns().max(1) as f64;
-    if share < context.limit("hot_function.min_share") {
+    if share < context.threshold("hot_function.min_share") {
         return None;
     }
     let mut finding = context.costing(RULE.name, context.measured(per_step), Estimate::UpperBound)?;
@@ -38,20 +38,14 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
         most.describe(),
         percent(share)
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "its own time per step",
-            Metric::Ns(per_step),
+    finding.evidence = evidence! {
+        "its own time per step" => Amount::Ns(per_step),
             "The main thread's time outside of operators while this was the innermost Python function, by the functions that \
-             were recorded or by samples; C code that it calls is in it.",
-        ),
-        Evidence::new(
-            "with what it calls",
-            Metric::Ns(context.per_step(most.ns)),
-            "The same while it was the innermost function of the program, libraries that it calls included.",
-        ),
-        Evidence::new("share of the steps", Metric::Share(share), "Its own time divided by the mean step."),
-    ];
+             were recorded or by samples; C code that it calls is in it.";
+        "with what it calls" => Amount::Ns(context.per_step(most.ns)),
+            "The same while it was the innermost function of the program, libraries that it calls included.";
+        "share of the steps" => Amount::Share(share), "Its own time divided by the mean step.";
+    };
     finding.why = "Nothing else runs meanwhile: Python handles one value after the other, or C code turns lists of Python objects into \
                    tensors."
         .to_owned();

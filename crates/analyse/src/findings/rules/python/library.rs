@@ -1,7 +1,7 @@
 //! A finding about the time that a program spends in a library: how much, who asks for it, and what to do instead.
 
 use super::super::text::percent;
-use crate::findings::{Context, Evidence, Finding, Metric};
+use crate::findings::{Amount, Context, Evidence, Finding, evidence};
 use crate::run::{AmountUnit, FunctionsTotal, PythonTime};
 
 /// Places that are named as evidence.
@@ -23,7 +23,7 @@ pub(super) struct Library {
 impl Library {
     /// The finding, if the share is large enough.
     pub(super) fn finding(&self, context: &Context<'_>, spent: &FunctionsTotal) -> Option<Finding> {
-        if spent.share < context.limit(self.min_share) {
+        if spent.share < context.threshold(self.min_share) {
             return None;
         }
         let time = context.python()?;
@@ -52,39 +52,32 @@ pub(super) fn verify(context: &Context<'_>) -> String {
 }
 
 /// An amount in the unit of the profile.
-pub(super) fn metric(time: &PythonTime<'_>, amount: i64) -> Metric {
+pub(super) fn metric(time: &PythonTime<'_>, amount: i64) -> Amount {
     match time.unit {
-        AmountUnit::Nanoseconds => Metric::Ns(amount),
-        AmountUnit::Samples | AmountUnit::Bytes => Metric::Count(amount.max(0) as u64),
+        AmountUnit::Nanoseconds => Amount::Ns(amount),
+        AmountUnit::Samples | AmountUnit::Bytes => Amount::Count(amount.max(0) as u64),
     }
 }
 
-/// The numbers of what was spent.
 pub(super) fn evidence(time: &PythonTime<'_>, spent: &FunctionsTotal, doing: &str) -> Vec<Evidence> {
-    let mut evidence = vec![
-        Evidence::new(
-            doing.to_owned(),
-            metric(time, spent.amount),
+    let mut evidence = evidence! {
+        doing.to_owned() => metric(time, spent.amount),
             "Time, or samples, of the stacks that hold one of these functions, each counted once, in the thread where that is \
-             most.",
-        ),
-        Evidence::new(
-            "share of the run",
-            Metric::Share(spent.share),
-            "The same divided by the longest thread, its waiting included. No change can save more than this.",
-        ),
-    ];
+             most.";
+        "share of the run" => Amount::Share(spent.share),
+            "The same divided by the longest thread, its waiting included. No change can save more than this.";
+    };
     if let Some(calls) = spent.calls.filter(|calls| *calls > 0) {
         evidence.push(Evidence::new(
             "calls",
-            Metric::Count(calls),
+            Amount::Count(calls),
             "How often one of these functions was called by another function, as the profiler counted.",
         ));
     }
     if let Some((name, _)) = spent.entered.first() {
         evidence.push(Evidence::new(
             "entered at",
-            Metric::Text(name.clone()),
+            Amount::Text(name.clone()),
             "The function of the library through which most of the time was entered.",
         ));
     }

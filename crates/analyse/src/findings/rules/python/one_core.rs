@@ -1,7 +1,7 @@
 //! One core is busy and the others are not.
 
 use super::machine;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Confidence, Context, Finding, OtherFrameworks, Rule, evidence, thresholds};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "one_core",
@@ -29,33 +29,22 @@ fn finding(context: &Context<'_>) -> Option<Finding> {
     let there = (cores / machine.max(1e-3)).floor();
     let busy_threads = time.busy.iter().filter(|busy| **busy as f64 >= 0.2 * time.whole as f64).count();
     let alone = busy_threads == 1
-        && time.whole as f64 >= context.limit("one_core.min_seconds") * 1e9
-        && there >= context.limit("one_core.min_cores")
-        && cores >= context.limit("one_core.min_busy")
-        && cores <= context.limit("one_core.max_busy");
+        && time.whole as f64 >= context.threshold("one_core.min_seconds") * 1e9
+        && there >= context.threshold("one_core.min_cores")
+        && cores >= context.threshold("one_core.min_busy")
+        && cores <= context.threshold("one_core.max_busy");
     if !alone {
         return None;
     }
     let mut finding = context.remark(RULE.name);
     finding.confidence = Confidence::Medium;
     finding.title = format!("One core: the program keeps {cores:.1} of at least {there:.0} cores busy");
-    finding.evidence = vec![
-        Evidence::new(
-            "cores used by the process",
-            Metric::Number(cores),
-            "The mean of the counter process CPU, where 1 is one core.",
-        ),
-        Evidence::new(
-            "busy share of the machine",
-            Metric::Share(machine),
-            "The mean of the counter CPU: busy time of all cores, by any process.",
-        ),
-        Evidence::new(
-            "cores, at least",
-            Metric::Number(there),
-            "Cores used by the process divided by the busy share of the machine.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "cores used by the process" => Amount::Number(cores), "The mean of the counter process CPU, where 1 is one core.";
+        "busy share of the machine" => Amount::Share(machine),
+            "The mean of the counter CPU: busy time of all cores, by any process.";
+        "cores, at least" => Amount::Number(there), "Cores used by the process divided by the busy share of the machine.";
+    };
     finding.why = "One thread of Python runs at a time, so a program that computes in one process leaves the other cores idle. Whether its \
                    work can be divided is not in the file."
         .to_owned();

@@ -4,7 +4,7 @@ use stepscope_model::{LineRow, Profile};
 
 use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Confidence, Context, Finding, OtherFrameworks, Rule, evidence, thresholds};
 use crate::names::library_file::is_library_file;
 use crate::run::{PythonTime, longest_function_ns};
 
@@ -59,9 +59,9 @@ fn of_lines(context: &Context<'_>, profile: &Profile) -> Option<Finding> {
         let calls = first.hits;
         let in_loop = |line: &&LineRow| {
             let hits = line.hits as f64;
-            hits >= context.limit("python_loop.min_hits")
-                && hits >= context.limit("python_loop.hits_per_call") * calls as f64
-                && line.ns.0 as f64 <= context.limit("python_loop.max_us_per_hit") * 1e3 * hits
+            hits >= context.threshold("python_loop.min_hits")
+                && hits >= context.threshold("python_loop.hits_per_call") * calls as f64
+                && line.ns.0 as f64 <= context.threshold("python_loop.max_us_per_hit") * 1e3 * hits
         };
         let lines: Vec<&LineRow> = lines.iter().filter(in_loop).collect();
         let ns = lines.iter().map(|line| line.ns.0).fold(0, i64::saturating_add);
@@ -71,7 +71,7 @@ fn of_lines(context: &Context<'_>, profile: &Profile) -> Option<Finding> {
     }
     let found = longest.filter(|found| !found.lines.is_empty())?;
     let share = found.ns as f64 / whole.max(1) as f64;
-    if share < context.limit("python_loop.min_share") {
+    if share < context.threshold("python_loop.min_share") {
         return None;
     }
     let most = found.lines.iter().max_by_key(|line| (line.ns, std::cmp::Reverse(line.line)))?;
@@ -86,25 +86,14 @@ fn of_lines(context: &Context<'_>, profile: &Profile) -> Option<Finding> {
         percent(share),
         time_text(most.ns.0 / (most.hits.max(1) as i64)),
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "time in the loop",
-            Metric::Ns(found.ns),
-            "Time of the function's lines that ran often and are cheap, recording them included.",
-        ),
-        Evidence::new(
-            "share of the run",
-            Metric::Share(share),
-            "The same divided by the longest function's lines.",
-        ),
-        Evidence::new("turns", Metric::Count(hits), "How often the busiest of these lines ran."),
-        Evidence::new(
-            "calls of the function",
-            Metric::Count(found.calls),
-            "How often the function's first line ran.",
-        ),
-        Evidence::new(format!("line {}", most.line), Metric::Ns(most.ns.0), "Time of the line that took most."),
-    ];
+    finding.evidence = evidence! {
+        "time in the loop" => Amount::Ns(found.ns),
+            "Time of the function's lines that ran often and are cheap, recording them included.";
+        "share of the run" => Amount::Share(share), "The same divided by the longest function's lines.";
+        "turns" => Amount::Count(hits), "How often the busiest of these lines ran.";
+        "calls of the function" => Amount::Count(found.calls), "How often the function's first line ran.";
+        format!("line {}", most.line) => Amount::Ns(most.ns.0), "Time of the line that took most.";
+    };
     finding.source = Some(format!("{file}({}): {name}", most.line));
     Some(finding)
 }
@@ -115,9 +104,9 @@ fn of_calls(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
         let (own, total) = (row.self_ns.0 as f64, row.total_ns.0 as f64);
         row.calls > 0
             && time.is_own(row.frame)
-            && own >= context.limit("python_loop.min_share") * time.whole as f64
-            && own >= context.limit("python_loop.min_ms_per_call") * 1e6 * row.calls as f64
-            && own >= context.limit("python_loop.own_share") * total
+            && own >= context.threshold("python_loop.min_share") * time.whole as f64
+            && own >= context.threshold("python_loop.min_ms_per_call") * 1e6 * row.calls as f64
+            && own >= context.threshold("python_loop.own_share") * total
     };
     let simple = profile.calls.iter().filter(is_loop).filter(|row| is_simple(context, time, row));
     let row = simple.max_by_key(|row| row.self_ns)?;
@@ -130,15 +119,11 @@ fn of_calls(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
         percent(share),
         time_text(row.self_ns.0 / row.calls.max(1) as i64),
     );
-    finding.evidence = vec![
-        Evidence::new("own time", Metric::Ns(row.self_ns.0), "Time in the function without what it called."),
-        Evidence::new(
-            "share of the run",
-            Metric::Share(share),
-            "The same divided by all own times of the profile.",
-        ),
-        Evidence::new("calls", Metric::Count(row.calls), "How often the function was called."),
-    ];
+    finding.evidence = evidence! {
+        "own time" => Amount::Ns(row.self_ns.0), "Time in the function without what it called.";
+        "share of the run" => Amount::Share(share), "The same divided by all own times of the profile.";
+        "calls" => Amount::Count(row.calls), "How often the function was called.";
+    };
     finding.source = Some(place.frame());
     Some(finding)
 }
@@ -158,7 +143,7 @@ fn is_simple(context: &Context<'_>, time: &PythonTime<'_>, row: &stepscope_model
         }
         made = made.saturating_add(calls);
     }
-    made as f64 <= context.limit("python_loop.max_calls") * row.calls as f64
+    made as f64 <= context.threshold("python_loop.max_calls") * row.calls as f64
 }
 
 fn start(context: &Context<'_>, share: f64) -> Option<Finding> {

@@ -42,7 +42,7 @@ fn is_import(function: Function<'_>) -> bool {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let time = context.python();
     let spent = time.and_then(|time| time.counted(crate::run::SampleFilter::Busy, is_compiling, is_import));
-    let enough = |calls: u64| calls as f64 >= context.limit("regex_compile.min_calls");
+    let enough = |calls: u64| calls as f64 >= context.threshold("regex_compile.min_calls");
     let finding = spent.as_ref().filter(|spent| spent.calls.is_none_or(enough)).and_then(|spent| {
         let mut finding = LIBRARY.finding(context, spent)?;
         finding.code = Some(

@@ -4,7 +4,7 @@ use stepscope_model::{CallRow, Caller};
 
 use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Confidence, Context, Finding, OtherFrameworks, Rule, evidence, thresholds};
 use crate::run::PythonTime;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -38,7 +38,7 @@ fn finding(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
     });
     let (row, caller) = repeated.max_by_key(|(_, caller)| caller.total_ns)?;
     let by = calls_of(caller.frame).max(1);
-    if (caller.calls as f64) < context.limit("repeated_calls.per_call") * by as f64 {
+    if (caller.calls as f64) < context.threshold("repeated_calls.per_call") * by as f64 {
         return None;
     }
     let share = caller.total_ns.0 as f64 / time.whole as f64;
@@ -53,21 +53,14 @@ fn finding(context: &Context<'_>, time: &PythonTime<'_>) -> Option<Finding> {
         percent(share),
     );
     let per_call = caller.total_ns.0 / caller.calls.max(1) as i64;
-    finding.evidence = vec![
-        Evidence::new(
-            "time in these calls",
-            Metric::Ns(caller.total_ns.0),
-            "Time in the called function and in all that it called, in calls by this one caller.",
-        ),
-        Evidence::new(
-            "share of the run",
-            Metric::Share(share),
-            "The same divided by all own times of the profile.",
-        ),
-        Evidence::new("calls", Metric::Count(caller.calls), "How often the one called the other."),
-        Evidence::new("calls of the caller", Metric::Count(by), "How often the caller itself was called."),
-        Evidence::new("per call", Metric::Ns(per_call), "Time in these calls divided by their number."),
-    ];
+    finding.evidence = evidence! {
+        "time in these calls" => Amount::Ns(caller.total_ns.0),
+            "Time in the called function and in all that it called, in calls by this one caller.";
+        "share of the run" => Amount::Share(share), "The same divided by all own times of the profile.";
+        "calls" => Amount::Count(caller.calls), "How often the one called the other.";
+        "calls of the caller" => Amount::Count(by), "How often the caller itself was called.";
+        "per call" => Amount::Ns(per_call), "Time in these calls divided by their number.";
+    };
     finding.why = format!(
         "Each call takes {}. If the same arguments come again, the same result is worked out again. This is a heuristic: the profile \
          counts calls and does not know arguments.",
@@ -95,9 +88,9 @@ fn is_plain(time: &PythonTime<'_>, row: &CallRow) -> bool {
 
 fn is_repeated(context: &Context<'_>, time: &PythonTime<'_>, caller: &Caller) -> bool {
     let (calls, ns) = (caller.calls as f64, caller.total_ns.0 as f64);
-    calls >= context.limit("repeated_calls.min_calls").max(1.0)
-        && ns >= context.limit("repeated_calls.min_share") * time.whole as f64
-        && ns <= context.limit("repeated_calls.max_us") * 1e3 * calls
-        && ns >= context.limit("repeated_calls.min_us") * 1e3 * calls
+    calls >= context.threshold("repeated_calls.min_calls").max(1.0)
+        && ns >= context.threshold("repeated_calls.min_share") * time.whole as f64
+        && ns <= context.threshold("repeated_calls.max_us") * 1e3 * calls
+        && ns >= context.threshold("repeated_calls.min_us") * 1e3 * calls
         && time.is_own(caller.frame)
 }

@@ -2,7 +2,7 @@
 
 use super::super::text::percent;
 use super::library::{evidence, verify};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, thresholds};
 use crate::names::function::Function;
 use crate::names::python_frame::WAITING;
 use crate::names::waiting::{WaitKind, waits_inside};
@@ -21,7 +21,6 @@ pub(in super::super) const RULE: Rule = Rule {
     check,
 };
 
-/// One thing to wait for.
 struct WaitAdvice {
     what: &'static str,
     kinds: &'static [WaitKind],
@@ -81,7 +80,7 @@ impl WaitAdvice {
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(time) = context.python() else { return Vec::new() };
     let busy = time.busy.iter().copied().fold(0, i64::saturating_add) as f64 / time.whole as f64;
-    if time.knows_waiting() && busy > context.limit("waiting.max_busy") {
+    if time.knows_waiting() && busy > context.threshold("waiting.max_busy") {
         return Vec::new();
     }
     let count = if time.knows_waiting() { SampleFilter::Waiting } else { SampleFilter::Main };
@@ -109,7 +108,7 @@ fn finding_for(
     is_not: &dyn Fn(Function<'_>) -> bool,
 ) -> Option<Finding> {
     let spent = time.counted(count, is, is_not)?;
-    if spent.share < context.limit("waiting.min_share") {
+    if spent.share < context.threshold("waiting.min_share") {
         return None;
     }
     let mut finding = context.taking(RULE.name, spent.share)?;
@@ -126,7 +125,7 @@ fn finding_for(
         let busy = time.busy.iter().copied().fold(0, i64::saturating_add) as f64 / time.whole as f64;
         finding.evidence.push(Evidence::new(
             "busy threads, on average",
-            Metric::Number(busy),
+            Amount::Number(busy),
             "The time in which threads did not wait, summed over all of them and divided by the run.",
         ));
     }

@@ -2,7 +2,7 @@
 
 use super::{device, histories, short, source};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::memory::history::History;
 use crate::memory::retries::retries;
@@ -27,7 +27,7 @@ fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Opt
     let first = returned(snapshot, history).next()?;
     let given_back = returned(snapshot, history).count() as u64;
     let again = history.grown.iter().filter(|(moment, _)| *moment > first.0).count();
-    let least = context.limit("snapshot_churn.segments");
+    let least = context.threshold("snapshot_churn.segments");
     if (given_back as f64) < least || (again as f64) < least {
         return None;
     }
@@ -39,23 +39,12 @@ fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Opt
         "{}: {given_back} segments were given back to the device and {again} taken again",
         device(history.device)
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "given back",
-            Metric::Count(given_back),
-            "Calls of cudaFree in the history, without those for a request that would not have fit.",
-        ),
-        Evidence::new(
-            "taken again",
-            Metric::Count(again as u64),
-            "Calls of cudaMalloc after the first cudaFree.",
-        ),
-        Evidence::new(
-            "first given back at",
-            Metric::Text(short(&line)),
-            "The line that was running when the first segment was given back.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "given back" => Amount::Count(given_back),
+            "Calls of cudaFree in the history, without those for a request that would not have fit.";
+        "taken again" => Amount::Count(again as u64), "Calls of cudaMalloc after the first cudaFree.";
+        "first given back at" => Amount::Text(short(&line)), "The line that was running when the first segment was given back.";
+    };
     finding.why = "Each of these calls waits for the device and takes up to milliseconds. torch.cuda.empty_cache() in a loop causes \
                    them."
         .to_owned();

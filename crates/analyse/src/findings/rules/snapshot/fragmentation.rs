@@ -3,7 +3,7 @@
 use super::super::text::{percent, size};
 use super::{bytes, device, histories};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::memory::history::History;
 use crate::memory::out_of_memory::is_expandable;
@@ -27,8 +27,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let found = histories(context).filter_map(|(snapshot, history)| {
         let (free, reserved, refused) = worst(history)?;
         let share = free as f64 / reserved.max(1) as f64;
-        let enough = free as f64 >= context.limit("snapshot_fragmentation.gib") * GIB
-            && share >= context.limit("snapshot_fragmentation.share");
+        let enough = free as f64 >= context.threshold("snapshot_fragmentation.gib") * GIB
+            && share >= context.threshold("snapshot_fragmentation.share");
         enough.then(|| finding(context, history, (free, reserved, refused), is_expandable(snapshot)))
     });
     found.collect()
@@ -68,16 +68,13 @@ fn finding(
         percent(share),
         if refused { "a request was refused" } else { "the allocator took more from the device" }
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "free in pieces",
-            Metric::Bytes(bytes(free)),
-            "Reserved bytes that nothing used, right before the allocator needed more than its longest free piece; the most of all \
-             such moments.",
-        ),
-        Evidence::new("reserved then", Metric::Bytes(bytes(reserved)), "Bytes that the allocator held then."),
-        Evidence::new("free share", Metric::Share(share), "Free in pieces divided by reserved."),
-    ];
+    finding.evidence = evidence! {
+        "free in pieces" => Amount::Bytes(bytes(free)),
+            "Reserved bytes that nothing used, right before the allocator needed more than its longest free piece; the most of \
+             all such moments.";
+        "reserved then" => Amount::Bytes(bytes(reserved)), "Bytes that the allocator held then.";
+        "free share" => Amount::Share(share), "Free in pieces divided by reserved.";
+    };
     finding.why = "Free memory in pieces cannot serve a larger request: tensors that stay alive lie in between. Sizes that keep \
                    changing and long-lived tensors allocated among short-lived ones cause that."
         .to_owned();

@@ -3,7 +3,7 @@
 use super::super::text::{size, time};
 use super::{device, histories, short, source};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, thresholds,
 };
 use crate::memory::iterations::IterationMark;
 use crate::memory::leaks::{Grouping, Leaks, MIN_GROWTH_BYTES, leaks};
@@ -23,7 +23,7 @@ pub(in super::super) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let least = (context.limit("snapshot_leak.mib") * 1_048_576.0) as u64;
+    let least = (context.threshold("snapshot_leak.mib") * 1_048_576.0) as u64;
     let rule = context.thresholds().counted_growth();
     let found = histories(context).filter_map(|(snapshot, history)| {
         finding(context, &leaks(snapshot, history, context.places(), Grouping::Line, least, &rule))
@@ -65,19 +65,19 @@ fn finding(context: &Context<'_>, leaks: &Leaks) -> Option<Finding> {
         );
         finding.evidence.push(Evidence::new(
             format!("growth from {}", short(&place)),
-            Metric::Text(interval),
+            Amount::Text(interval),
             "The median slope between all pairs of iterations of what this line holds there (Theil-Sen), without the first that \
              holds any, and its 95% interval.",
         ));
     }
     finding.evidence.push(Evidence::new(
         "iterations compared",
-        Metric::Count(first.compared),
+        Amount::Count(first.compared),
         "Moments at which levels are compared, after the first at which this line holds anything.",
     ));
     finding.evidence.push(Evidence::new(
         "iterations are",
-        Metric::Text(match &leaks.mark {
+        Amount::Text(match &leaks.mark {
             Some(IterationMark::Range(name)) => format!("ranges named {name}"),
             Some(IterationMark::Allocations) => {
                 "allocations of one size that come back at one line (a guess)".to_owned()
@@ -88,7 +88,7 @@ fn finding(context: &Context<'_>, leaks: &Leaks) -> Option<Finding> {
     ));
     finding.evidence.push(Evidence::new(
         "held now by it",
-        Metric::Bytes(super::bytes(first.held_bytes)),
+        Amount::Bytes(super::bytes(first.held_bytes)),
         "What this line holds at the last iteration compared.",
     ));
     for row in leaks.full() {
@@ -105,7 +105,7 @@ fn finding(context: &Context<'_>, leaks: &Leaks) -> Option<Finding> {
             } else {
                 format!("{limit} would be full after")
             },
-            Metric::Text(when),
+            Amount::Text(when),
             "This much memory minus what the allocator holds now, divided by the growth of all lines together.",
         ));
     }

@@ -4,7 +4,7 @@
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::memory::capacity::{counted_retries, usable};
 use crate::memory::history::History;
@@ -36,14 +36,14 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
 }
 
 fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Option<Finding> {
-    let least = context.limit("snapshot_near_limit.retries").max(1.0);
+    let least = context.threshold("snapshot_near_limit.retries").max(1.0);
     let seen = retries(snapshot, history.device);
     // PyTorch's own count goes back to the start of the process, the history perhaps not.
     let times = counted_retries(snapshot, history.device).unwrap_or(0).max(seen.len() as u64);
     let retried = times as f64 >= least;
     let limit = usable(snapshot, history);
     let share = |bytes: u64| limit.map_or(0.0, |limit| bytes as f64 / limit as f64);
-    let near = |bytes: u64| share(bytes) >= context.limit("snapshot_near_limit.share");
+    let near = |bytes: u64| share(bytes) >= context.threshold("snapshot_near_limit.share");
     let (in_use, held) = (near(history.peak.allocated), near(history.peak.reserved));
     if !retried && !in_use && !held {
         return None;
@@ -100,7 +100,7 @@ fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Opt
         finding.source = source(&context.places().line(last.stack));
         finding.evidence.push(Evidence::new(
             "last one asked for by",
-            Metric::Text(short(&context.places().line(last.stack))),
+            Amount::Text(short(&context.places().line(last.stack))),
             "The line whose request made the allocator give back its cache, the last time.",
         ));
     }
@@ -108,29 +108,22 @@ fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Opt
 }
 
 fn evidence(history: &History, limit: Option<u64>, times: u64, seen: &[Retry]) -> Vec<Evidence> {
-    let mut evidence = vec![
-        Evidence::new(
-            "peak in use",
-            Metric::Bytes(bytes(history.peak.allocated)),
-            "The most bytes that the program held at once.",
-        ),
-        Evidence::new(
-            "peak reserved",
-            Metric::Bytes(bytes(history.peak.reserved)),
-            "The most bytes that the allocator had taken from the device at once.",
-        ),
-    ];
+    let mut evidence = evidence! {
+        "peak in use" => Amount::Bytes(bytes(history.peak.allocated)), "The most bytes that the program held at once.";
+        "peak reserved" => Amount::Bytes(bytes(history.peak.reserved)),
+            "The most bytes that the allocator had taken from the device at once.";
+    };
     if let Some(limit) = limit {
         evidence.push(Evidence::new(
             "memory for this process",
-            Metric::Bytes(bytes(limit)),
+            Amount::Bytes(bytes(limit)),
             "What the process can have on the device: what it reserved and what was left, or a limit set for it.",
         ));
     }
     if times > 0 {
         evidence.push(Evidence::new(
             "cache given back",
-            Metric::Count(times),
+            Amount::Count(times),
             "Requests for which the allocator gave back all of its cache and tried again: PyTorch's num_alloc_retries, or as many \
              as the history shows.",
         ));
@@ -139,7 +132,7 @@ fn evidence(history: &History, limit: Option<u64>, times: u64, seen: &[Retry]) -
     if returned > 0 {
         evidence.push(Evidence::new(
             "segments given back then",
-            Metric::Count(returned),
+            Amount::Count(returned),
             "Segments, or pieces of those that grow, that were given back to the device for these requests.",
         ));
     }

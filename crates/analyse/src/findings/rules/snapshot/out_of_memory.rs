@@ -2,7 +2,7 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity};
+use crate::findings::{Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity};
 use crate::memory::history::Obstacle;
 use crate::memory::out_of_memory::{OutOfMemory, out_of_memory};
 use crate::memory::places::Line;
@@ -52,13 +52,13 @@ fn finding(context: &Context<'_>, count: usize, last: &OutOfMemory) -> Finding {
         ("left on the device", refusal.device_free, "What the device had left, as PyTorch recorded it."),
     ];
     for (label, value, definition) in sizes {
-        finding.evidence.push(Evidence::new(label, Metric::Bytes(bytes(value)), definition));
+        finding.evidence.push(Evidence::new(label, Amount::Bytes(bytes(value)), definition));
     }
     for row in &last.holders {
         let line = Line { function: row.function.clone(), file: row.file.clone(), line: row.line };
         finding.evidence.push(Evidence::new(
             format!("held by {} ({}, a guess)", short(&line), row.category),
-            Metric::Text(format!("{} ({})", size(bytes(row.held_bytes)), percent(row.held_share))),
+            Amount::Text(format!("{} ({})", size(bytes(row.held_bytes)), percent(row.held_share))),
             "Bytes in use then that this line allocated, and their share; what most of it was for is guessed from stacks.",
         ));
     }

@@ -2,7 +2,7 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories};
-use crate::findings::{Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, thresholds};
 use crate::memory::capacity::usable;
 use crate::memory::categories::{Categories, Category};
 use crate::memory::history::History;
@@ -28,11 +28,11 @@ pub(in super::super) const RULE: Rule = Rule {
 const GIB: f64 = 1_073_741_824.0;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
-    let least = context.limit("snapshot_peak.gib") * GIB;
+    let least = context.threshold("snapshot_peak.gib") * GIB;
     // Where half of the device is left, nothing needs to be smaller.
     let needed = |snapshot: &Snapshot, history: &History| {
         let all = usable(snapshot, history);
-        let share = context.limit("snapshot_peak.device_share");
+        let share = context.threshold("snapshot_peak.device_share");
         all.is_none_or(|all| history.peak.reserved as f64 >= share * all as f64)
     };
     let found = histories(context)
@@ -48,12 +48,12 @@ fn finding(context: &Context<'_>, history: &History, categories: &Categories<'_>
     let of_peak = |bytes: u64| bytes as f64 / all.max(1) as f64;
     let recomputed = peak_without(history, categories, MemorySaving::Recompute)
         .map(|then| (then, of_peak(history.peak.allocated.saturating_sub(then.peak))))
-        .filter(|(_, saved)| *saved >= context.limit("snapshot_peak.saved_share"));
+        .filter(|(_, saved)| *saved >= context.threshold("snapshot_peak.saved_share"));
     let category = match recomputed {
         Some(_) => Category::Activation,
         None => {
             let &(most, sum) = sums.iter().max_by_key(|sum| sum.1)?;
-            let dominates = of_peak(sum) >= context.limit("snapshot_peak.share");
+            let dominates = of_peak(sum) >= context.threshold("snapshot_peak.share");
             Some(most).filter(|most| dominates && *most != Category::Activation)?
         }
     };
@@ -74,25 +74,25 @@ fn finding(context: &Context<'_>, history: &History, categories: &Categories<'_>
     if let Some((then, saved)) = recomputed {
         finding.evidence.push(Evidence::new(
             "peak with activations recomputed (an estimate)",
-            Metric::Bytes(bytes(then.peak)),
+            Amount::Bytes(bytes(then.peak)),
             "The history replayed with activations of blocks that are alike kept for one block at a time, and of each other block \
              a piece of the middle size as its input.",
         ));
         finding.evidence.push(Evidence::new(
             "saved (an estimate)",
-            Metric::Share(saved),
+            Amount::Share(saved),
             "How much lower that is, divided by the peak.",
         ));
         finding.evidence.push(Evidence::new(
             "blocks that are alike (a guess)",
-            Metric::Count(then.blocks),
+            Amount::Count(then.blocks),
             "How often the same lines hold activations when most of them are in use.",
         ));
     }
     for (category, sum) in sums.into_iter().filter(|sum| sum.1 > 0) {
         finding.evidence.push(Evidence::new(
             format!("{} (a guess)", category.label()),
-            Metric::Bytes(bytes(sum)),
+            Amount::Bytes(bytes(sum)),
             "Bytes in use at the peak, by what they were for, guessed from who allocated and who freed them.",
         ));
     }

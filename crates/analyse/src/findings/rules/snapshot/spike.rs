@@ -3,7 +3,7 @@
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
 use crate::findings::{
-    Confidence, Context, Evidence, Finding, Metric, OtherFrameworks, Rule, Severity, thresholds,
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::memory::history::History;
 use crate::memory::iterations::{IterationMark, iterations};
@@ -42,7 +42,7 @@ fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Opt
             Some((allocated, from + at as u32))
         })
         .collect();
-    if (peaks.len() as f64) < context.limit("snapshot_spike.min_iterations") {
+    if (peaks.len() as f64) < context.threshold("snapshot_spike.min_iterations") {
         return None;
     }
     let &(highest, moment) = peaks.iter().max_by_key(|peak| peak.0)?;
@@ -50,8 +50,8 @@ fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Opt
     sorted.sort_unstable();
     let usual = sorted[sorted.len() / 2];
     let above = highest.saturating_sub(usual);
-    let is_spike = above as f64 >= context.limit("snapshot_spike.share") * usual as f64
-        && above as f64 >= context.limit("snapshot_spike.mib") * 1_048_576.0;
+    let is_spike = above as f64 >= context.threshold("snapshot_spike.share") * usual as f64
+        && above as f64 >= context.threshold("snapshot_spike.mib") * 1_048_576.0;
     // A level that rises on and on has its highest iteration at the end: that is a leak.
     let is_last = peaks.last().is_some_and(|last| last.1 == moment);
     if !is_spike || is_last {
@@ -67,23 +67,12 @@ fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Opt
         size(bytes(highest)),
         percent(above as f64 / usual.max(1) as f64)
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "highest iteration",
-            Metric::Bytes(bytes(highest)),
-            "The most in use in one iteration, the first left out.",
-        ),
-        Evidence::new(
-            "middle iteration",
-            Metric::Bytes(bytes(usual)),
-            "The median of the most in use in each iteration.",
-        ),
-        Evidence::new(
-            format!("largest allocation then, by {}", short(&line)),
-            Metric::Bytes(bytes(held)),
-            "The largest allocation in use when the highest iteration was at its peak.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "highest iteration" => Amount::Bytes(bytes(highest)), "The most in use in one iteration, the first left out.";
+        "middle iteration" => Amount::Bytes(bytes(usual)), "The median of the most in use in each iteration.";
+        format!("largest allocation then, by {}", short(&line)) => Amount::Bytes(bytes(held)),
+            "The largest allocation in use when the highest iteration was at its peak.";
+    };
     finding.why = "The device must have room for the largest iteration: a long sequence, a full evaluation, or something done every so \
                    often decides which batch fits."
         .to_owned();

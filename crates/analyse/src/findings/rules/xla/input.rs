@@ -3,7 +3,7 @@
 use stepscope_model::{Attr, Kind, SliceId};
 
 use super::{JAX_PREFETCH, TF_PIPELINE};
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric};
+use crate::findings::{Amount, Confidence, Context, Estimate, Evidence, Finding};
 use crate::names::framework::is_input_thread;
 
 /// The stage of a tf.data pipeline that the program waits for, and what the profile says about it.
@@ -65,7 +65,7 @@ pub(in super::super) fn input(context: &Context<'_>, framework: &str, finding: &
     finding.confidence = Confidence::High;
     finding.evidence.push(Evidence::new(
         "stage waited for",
-        Metric::Text(stage.name.clone()),
+        Amount::Text(stage.name.clone()),
         "The innermost tf.data iterator in which the main thread spends most of its waiting.",
     ));
     let parallelism = stage.least(context, Attr::Parallelism);
@@ -83,14 +83,14 @@ pub(in super::super) fn input(context: &Context<'_>, framework: &str, finding: &
     ];
     for (label, number, definition) in numbers {
         if let Some(count) = number.and_then(|number| u64::try_from(number).ok()) {
-            finding.evidence.push(Evidence::new(label, Metric::Count(count), definition));
+            finding.evidence.push(Evidence::new(label, Amount::Count(count), definition));
         }
     }
     let autotuned = stage.is_autotuned(context);
     if let Some(autotuned) = autotuned {
         finding.evidence.push(Evidence::new(
             "autotuned",
-            Metric::Text(if autotuned { "yes" } else { "no" }.to_owned()),
+            Amount::Text(if autotuned { "yes" } else { "no" }.to_owned()),
             "Whether tf.data chooses the stage's parallelism while it runs (tf.data.AUTOTUNE).",
         ));
     }
@@ -99,7 +99,7 @@ pub(in super::super) fn input(context: &Context<'_>, framework: &str, finding: &
     if let Some((operator, ns)) = busiest {
         finding.evidence.push(Evidence::new(
             format!("input threads in {operator}"),
-            Metric::Ns(context.per_step(ns)),
+            Amount::Ns(context.per_step(ns)),
             "Time per step of the operator that takes most of tf.data's own threads, summed over them.",
         ));
     }

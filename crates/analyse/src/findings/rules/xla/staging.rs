@@ -5,12 +5,12 @@ use hashbrown::HashSet;
 use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::transfers::bytes;
-use crate::findings::{Confidence, Context, Estimate, Evidence, Finding, Metric};
+use crate::findings::{Amount, Confidence, Context, Estimate, Finding, evidence};
 use crate::names::by_name::ByName;
 use crate::names::copies::{Direction, copy_name};
 use crate::names::framework::stages_a_copy;
 use crate::replay::{HostPiece, Scenario};
-use crate::scope::intervals::{Collector, Measured};
+use crate::scope::intervals::{Collector, CumulativeSpans};
 use crate::threads::activity::Activity;
 
 /// Less of a step than this is not worth a look.
@@ -19,7 +19,7 @@ const MIN_SHARE: f64 = 0.05;
 /// Arrays are on the device when the step needs them.
 struct ArraysOnDevice {
     /// When some thread prepared a copy.
-    staging: Measured,
+    staging: CumulativeSpans,
     slices: HashSet<SliceId, RandomState>,
     copies: HashSet<SliceId, RandomState>,
 }
@@ -75,23 +75,12 @@ pub(in super::super) fn find(context: &Context<'_>, rule: &'static str) -> Vec<F
         "Exposed copies: arrays are copied to the device inside the step, which takes {:.0}% of it",
         100.0 * per_step as f64 / context.step_ns().max(1) as f64
     );
-    finding.evidence = vec![
-        Evidence::new(
-            "preparing copies per step",
-            Metric::Ns(context.per_step(staging_ns.0)),
-            "Time per step in which some thread of the runtime puts arrays into memory that the device can read.",
-        ),
-        Evidence::new(
-            "copying per step",
-            Metric::Ns(context.per_step(copying_ns.0)),
-            "Time of the copies to the device, per step.",
-        ),
-        Evidence::new(
-            "bytes per step",
-            Metric::Bytes(context.per_step(moved)),
-            "Bytes copied to the device, per step.",
-        ),
-    ];
+    finding.evidence = evidence! {
+        "preparing copies per step" => Amount::Ns(context.per_step(staging_ns.0)),
+            "Time per step in which some thread of the runtime puts arrays into memory that the device can read.";
+        "copying per step" => Amount::Ns(context.per_step(copying_ns.0)), "Time of the copies to the device, per step.";
+        "bytes per step" => Amount::Bytes(context.per_step(moved)), "Bytes copied to the device, per step.";
+    };
     finding.slices = context.shown(there.slices.iter().chain(&there.copies).copied());
     finding.source = finding.slices.iter().find_map(|shown| context.source(shown.slice));
     vec![finding]

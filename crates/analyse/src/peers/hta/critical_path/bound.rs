@@ -33,7 +33,6 @@ pub enum HtaBound {
 }
 
 impl HtaBound {
-    /// Every bound, in order.
     pub const ALL: [HtaBound; 7] = [
         HtaBound::Cpu,
         HtaBound::DataLoading,

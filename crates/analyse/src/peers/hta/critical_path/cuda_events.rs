@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, Kind, LaneId, Ns, SliceId, Trace};
 
 use super::super::launch_calls::fills_queue;
-use super::super::loading::Loaded;
+use super::super::loading::HtaTrace;
 use super::window::{Clip, Sync, stream_lane, sync_lane};
 use crate::names::by_name::ByName;
 
@@ -26,7 +26,7 @@ pub(super) struct CudaEvents<'a> {
 }
 
 impl<'a> CudaEvents<'a> {
-    pub(super) fn new(loaded: &Loaded<'a>, clip: &Clip) -> CudaEvents<'a> {
+    pub(super) fn new(loaded: &HtaTrace<'a>, clip: &Clip) -> CudaEvents<'a> {
         let trace = loaded.trace;
         let mut events = CudaEvents { trace, recorded: Map::default(), launches: Map::default() };
         // The search is for these alone; without them it is not needed.
@@ -42,7 +42,7 @@ impl<'a> CudaEvents<'a> {
     }
 
     /// The work that a waiting stream does next.
-    pub(super) fn next_work(&self, loaded: &Loaded<'_>, sync: SliceId) -> Option<SliceId> {
+    pub(super) fn next_work(&self, loaded: &HtaTrace<'_>, sync: SliceId) -> Option<SliceId> {
         let call = loaded.launch(sync)?;
         if self.trace.name(call) != "cudaStreamWaitEvent" {
             return None;
@@ -52,7 +52,7 @@ impl<'a> CudaEvents<'a> {
         launches.get(next).map(|l| l.1)
     }
 
-    fn find(&mut self, loaded: &Loaded<'_>) {
+    fn find(&mut self, loaded: &HtaTrace<'_>) {
         let trace = self.trace;
         let slices = trace.slices();
         let mut of_stream: Map<LaneId, Launches> = Map::default();

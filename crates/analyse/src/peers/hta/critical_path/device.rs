@@ -5,7 +5,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use stepscope_model::{LaneId, Ns, SliceId};
 
-use super::super::loading::Loaded;
+use super::super::loading::HtaTrace;
 use super::super::queue::Queues;
 use super::cuda_events::CudaEvents;
 use super::graph::{Edge, EdgeKind, Graph};
@@ -16,7 +16,7 @@ use super::window::{Clip, Sync, sync_lane};
 const MAX_KERNEL_GAP: Ns = Ns(1_500_000);
 
 /// Adds the edges and returns how many kernels, copies and memsets nothing leads to.
-pub(super) fn connect(loaded: &Loaded<'_>, clip: &Clip, launch_always: bool, graph: &mut Graph) -> u64 {
+pub(super) fn connect(loaded: &HtaTrace<'_>, clip: &Clip, launch_always: bool, graph: &mut Graph) -> u64 {
     let slices = loaded.trace.slices();
     let mut walk = Walk {
         loaded,
@@ -53,7 +53,7 @@ pub(super) fn connect(loaded: &Loaded<'_>, clip: &Clip, launch_always: bool, gra
 const NO_LENGTH: i64 = i64::MIN;
 
 struct Walk<'a> {
-    loaded: &'a Loaded<'a>,
+    loaded: &'a HtaTrace<'a>,
     events: CudaEvents<'a>,
     launch_always: bool,
     /// The queue length when the work was launched, and when it started.

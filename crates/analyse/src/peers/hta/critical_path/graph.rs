@@ -25,7 +25,6 @@ pub enum EdgeKind {
 }
 
 impl EdgeKind {
-    /// Every kind, in order.
     pub const ALL: [EdgeKind; 5] = [
         EdgeKind::OperatorKernel,
         EdgeKind::Dependency,
@@ -55,7 +54,6 @@ pub struct Edge {
     pub from: u32,
     /// The position of the node it reaches.
     pub to: u32,
-    /// What it stands for.
     pub kind: EdgeKind,
     /// How long it takes. Negative where times contradict each other; the search takes that as zero.
     pub weight: Ns,

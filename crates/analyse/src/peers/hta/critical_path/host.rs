@@ -6,7 +6,7 @@
 
 use stepscope_model::{Kind, LaneId, Ns, SliceId, Trace};
 
-use super::super::loading::Loaded;
+use super::super::loading::HtaTrace;
 use super::graph::{Edge, EdgeKind, Graph};
 use super::window::Clip;
 use crate::names::by_name::ByName;
@@ -37,7 +37,7 @@ impl NameTraits {
     }
 }
 
-pub(super) fn connect(loaded: &Loaded<'_>, clip: &Clip, graph: &mut Graph) {
+pub(super) fn connect(loaded: &HtaTrace<'_>, clip: &Clip, graph: &mut Graph) {
     let mut names = ByName::new(loaded.trace, NameTraits::new as fn(&str) -> NameTraits);
     let mut is = |id: SliceId| names.get(loaded.trace.slices().name(id));
     connect_lock(graph, |id| is(id).locks);
@@ -84,7 +84,7 @@ struct TimedSlice {
 
 /// The slices of each thread, threads by number. The backward pass runs on a thread of its own while the forward
 /// thread waits for it, so the two are one thread where each can be told.
-fn threads(loaded: &Loaded<'_>, clip: &Clip) -> Vec<Vec<TimedSlice>> {
+fn threads(loaded: &HtaTrace<'_>, clip: &Clip) -> Vec<Vec<TimedSlice>> {
     let trace = loaded.trace;
     let slices = trace.slices();
     let forward = only_lane(trace, clip, "forward");

@@ -6,7 +6,7 @@
 
 use stepscope_model::{Attr, Domain, Kind, LaneId, LaneKey, Ns, SliceId, Tag, Trace};
 
-use super::super::loading::Loaded;
+use super::super::loading::HtaTrace;
 use super::no_path::NoPath;
 use crate::names::by_name::ByName;
 
@@ -51,7 +51,11 @@ pub(super) fn stream_lane(trace: &Trace, beside: SliceId, stream: i64) -> Option
 }
 
 /// The time asked for.
-pub(super) fn window(loaded: &Loaded<'_>, annotation: &str, instances: (u32, u32)) -> Result<(Ns, Ns), NoPath> {
+pub(super) fn window(
+    loaded: &HtaTrace<'_>,
+    annotation: &str,
+    instances: (u32, u32),
+) -> Result<(Ns, Ns), NoPath> {
     if annotation.is_empty() {
         return Ok((Ns::MIN, Ns::MAX));
     }
@@ -81,7 +85,7 @@ pub(super) struct Clip {
 }
 
 impl Clip {
-    pub(super) fn new(loaded: &Loaded<'_>, (start, end): (Ns, Ns)) -> Clip {
+    pub(super) fn new(loaded: &HtaTrace<'_>, (start, end): (Ns, Ns)) -> Clip {
         let slices = loaded.trace.slices();
         let mut syncs = ByName::new(loaded.trace, Sync::named);
         let inside = |id: SliceId| {

@@ -8,7 +8,7 @@ use stepscope_record::clock::now_ns;
 use stepscope_record::spy::interrupted;
 use stepscope_service::ServiceDir;
 
-use super::{Said, exporter};
+use super::{OnceRemarks, exporter};
 use crate::args::ServiceExport;
 use crate::failure::Failure;
 
@@ -24,7 +24,7 @@ pub(super) fn run(args: &ServiceExport, store: &ServiceDir) -> Result<(), Failur
     if args.once {
         return otlp.push(&interrupted)?.into_iter().next().map_or(Ok(()), |problem| Err(problem.into()));
     }
-    let mut said = Said::default();
+    let mut said = OnceRemarks::default();
     let words = |problem: Problem| format!("{}; {}", problem.what, problem.hint);
     repeat_every(args.interval, &interrupted, || {
         match otlp.push(&interrupted) {

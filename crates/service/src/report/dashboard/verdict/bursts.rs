@@ -14,7 +14,6 @@ pub(super) struct Burst {
     pub requests: u64,
     /// The usual share of failed requests.
     pub usual: f64,
-    /// Whether it goes on.
     pub lasts: bool,
 }
 

@@ -14,34 +14,30 @@ const DEVIATION_PER_MEDIAN: f64 = 1.4826;
 
 /// A counter that changed its level.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Mover {
-    /// What it counts.
+pub struct CounterShift {
     pub name: String,
     /// The device, if it is one of several.
     pub device: Option<String>,
-    /// Its unit, as the counter has it.
     #[schemars(extend("enum" = ["percent", "bytes", "bytes_per_second", "watts", "celsius", "megahertz", "joules", "count"]))]
     pub unit: String,
-    /// Its median before.
     pub before: f64,
-    /// Its median after.
     pub after: f64,
     /// The change by how much the counter wanders.
     pub score: f64,
 }
 
 /// The counters that moved at a minute, the clearest first; nothing where there are too few points to tell.
-pub(super) fn at(minute: i64, minutes: &[i64], counters: &[CounterSeries]) -> Option<Vec<Mover>> {
+pub(super) fn at(minute: i64, minutes: &[i64], counters: &[CounterSeries]) -> Option<Vec<CounterShift>> {
     let cut = minutes.iter().position(|one| *one >= minute)?;
     if counters.is_empty() || cut < MOVED_MIN_POINTS || minutes.len() - cut <= MOVED_MIN_POINTS {
         return None;
     }
-    let mut found: Vec<Mover> = counters.iter().filter_map(|counter| moved(counter, cut)).collect();
+    let mut found: Vec<CounterShift> = counters.iter().filter_map(|counter| moved(counter, cut)).collect();
     found.sort_by(|a, b| b.score.total_cmp(&a.score));
     Some(found)
 }
 
-fn moved(counter: &CounterSeries, cut: usize) -> Option<Mover> {
+fn moved(counter: &CounterSeries, cut: usize) -> Option<CounterShift> {
     let known = |values: &[Option<f64>]| values.iter().copied().flatten().collect::<Vec<f64>>();
     // The point of the change holds some of both.
     let (left, right) = (counter.values.get(..cut)?, counter.values.get(cut + 1..)?);
@@ -60,7 +56,7 @@ fn moved(counter: &CounterSeries, cut: usize) -> Option<Mover> {
     }
     let wanders = wandering(&left, before)?.max(wandering(&right, after)?).max(least / 4.0);
     let score = change / wanders;
-    (score >= MOVED_MIN_SCORE).then(|| Mover {
+    (score >= MOVED_MIN_SCORE).then(|| CounterShift {
         name: counter.name.clone(),
         device: counter.device.clone(),
         unit: counter.unit.clone(),

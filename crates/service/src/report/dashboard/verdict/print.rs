@@ -28,7 +28,6 @@ pub fn text(verdict: &Verdict, out: &mut dyn Write, screen: &Screen) -> io::Resu
     remarks(verdict).iter().try_for_each(|remark| note(out, screen, remark))
 }
 
-/// The verdict as Markdown.
 pub fn markdown(verdict: &Verdict) -> String {
     let remarks = remarks(verdict).into_iter().map(|remark| format!("- {}\n", markdown_text(&remark)));
     let remarks: String = remarks.collect();

@@ -1,6 +1,6 @@
 //! Levels of latency that rose: which of the changes of a route matters, and whether it is over.
 
-use crate::report::{Grown, LevelChange};
+use crate::report::{LevelChange, RegionGrowth};
 use crate::thresholds::RECOVERED_SHARE;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -9,7 +9,7 @@ pub(super) struct Rise {
     pub minute: i64,
     pub before_ns: u64,
     pub after_ns: u64,
-    pub grew: Option<Grown>,
+    pub grew: Option<RegionGrowth>,
     /// When it was over.
     pub until: Option<i64>,
 }

@@ -10,7 +10,6 @@ use stepscope_ground::utc::clock_text;
 #[serde(untagged)]
 #[schemars(rename = "SentencePiece")]
 pub enum Piece {
-    /// Words.
     Text(String),
     /// A time, which the reader's clock may show in another zone.
     When(When),
@@ -22,7 +21,6 @@ pub enum Piece {
 pub struct When {
     /// The moment, or where the stretch begins.
     pub from: i64,
-    /// Where the stretch ends.
     pub until: Option<i64>,
     /// The day of this minute goes without saying.
     pub near: i64,
@@ -45,7 +43,6 @@ impl When {
     }
 }
 
-/// The sentence as text.
 pub(super) fn sentence(pieces: &[Piece]) -> String {
     let text = |piece: &Piece| match piece {
         Piece::Text(text) => text.clone(),

@@ -98,7 +98,7 @@ fn now(of: &ServiceDashboard) -> Verdict {
     Verdict::for_dashboard(of, Some(NOW_NS))
 }
 
-fn matter_words(of: &[Matter]) -> Vec<&str> {
+fn matter_words(of: &[Concern]) -> Vec<&str> {
     of.iter().map(|matter| matter.word).collect()
 }
 
@@ -117,7 +117,7 @@ fn trouble_is_named_with_its_route_time_levels_region_and_target() {
             "90.0% of requests to /predict missed p95<70ms in the last hour (5.0% may): the error budget is burning 18.0 times too fast."
         )
     );
-    let Matter { kind, tone, word, since, until, minutes, route, .. } = &verdict.first;
+    let Concern { kind, tone, word, since, until, minutes, route, .. } = &verdict.first;
     assert_eq!((*kind, *tone, *word), (Kind::Slow, Tone::Bad, "Slow"));
     assert_eq!((*since, *until, *minutes, route.as_deref()), (Some(SLOW_AT), None, Some(54), Some("/predict")));
     assert_eq!(verdict.first.pieces[1], Piece::When(When { from: SLOW_AT, until: None, near: NOW }));

@@ -15,7 +15,7 @@ import { firstChange, saving } from "../src/views/overview/words.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
-import { columnOf, figures, rowsOf } from "./support/read.ts";
+import { columnOf, metricsOf, rowsOf } from "./support/read.ts";
 
 for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.fault, ddp: TRACES.ddp })) {
   test.describe(name, () => {
@@ -26,7 +26,7 @@ for (const [name, trace] of Object.entries({ gpt: TRACES.gpt, fault: TRACES.faul
       const { mean_mfu, lower_bound } = ask<Roofline>("roofline", trace);
       const share = (value: number | null | undefined) => (value == null ? "–" : percent(value));
       expect(steps.length).toBeGreaterThan(1);
-      expect(await figures(page)).toEqual({
+      expect(await metricsOf(page)).toEqual({
         "Mean step": time(average?.wall_ns ?? 0),
         Utilization: share(device?.utilization),
         "SM efficiency": share(device?.sm_efficiency),
@@ -98,7 +98,7 @@ test("a chosen step narrows the figures", async ({ page, open }) => {
   await open(TRACES.gpt, "overview", { step: 3 });
   const { average } = ask<StepsAnswer>("steps", TRACES.gpt, "--step", "3");
   const [device] = ask<GpuAnswer>("gpu", TRACES.gpt, "--step", "3").gpu;
-  const shown = await figures(page);
+  const shown = await metricsOf(page);
   expect(shown.Step).toBe(time(average?.wall_ns ?? 0));
   expect(shown.Utilization).toBe(percent(device?.utilization ?? 0));
 });

@@ -6,7 +6,7 @@ import { expectAccessible } from "./support/axe.ts";
 import { ask } from "./support/cli.ts";
 import { expect, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
-import { columnOf, figures, rowsOf } from "./support/read.ts";
+import { columnOf, metricsOf, rowsOf } from "./support/read.ts";
 
 /** Rows compared: what fits the screen. */
 const ROWS = 15;
@@ -89,7 +89,7 @@ test("memory", async ({ page, open }) => {
   const answer = ask<MemoryAnswer>("memory", TRACES.gpt, "--top", "0");
   const device = answer.devices?.find((one) => (one.device_id ?? -1) >= 0);
   if (!device) throw new Error("no accelerator in this trace");
-  expect(await figures(page)).toEqual({
+  expect(await metricsOf(page)).toEqual({
     "Peak allocated": bytes(device.peak_allocated_bytes),
     "Peak reserved": bytes(device.peak_reserved_bytes ?? Number.NaN),
     "At start": bytes(device.opening_allocated_bytes),

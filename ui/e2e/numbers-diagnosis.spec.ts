@@ -5,14 +5,14 @@ import { atLeast, count, digits, flops, percent, shortName, time } from "../src/
 import { ask } from "./support/cli.ts";
 import { expect, idle, test } from "./support/fixtures.ts";
 import { TRACES } from "./support/paths.ts";
-import { columnOf, figures } from "./support/read.ts";
+import { columnOf, metricsOf } from "./support/read.ts";
 
 for (const step of [undefined, "3"]) {
   test(`idle time of ${step ? `step ${step}` : "all steps"}`, async ({ page, open }) => {
     await open(TRACES.gpt, "diagnosis", { tab: "idle", ...(step ? { step } : {}) });
     const options = step ? ["--step", step] : [];
     const { totals, kinds, culprits } = ask<GapsAnswer>("gaps", TRACES.gpt, "--top", "0", ...options);
-    expect(await figures(page)).toEqual({
+    expect(await metricsOf(page)).toEqual({
       Idle: time(totals.idle_ns),
       "Share of step time": percent(totals.idle_ns / totals.wall_ns),
       Gaps: count(totals.gaps),
@@ -53,7 +53,7 @@ test("what if: changes combined", async ({ page, open }) => {
   const [row] = ask<WhatIfAnswer>("what-if", TRACES.gpt, ...options).what_if;
   if (!row) throw new Error("no answer");
   await expect(page.locator(".versus")).toContainText(time(row.predicted_ns));
-  const shown = await figures(page.locator(".what-if-result"));
+  const shown = await metricsOf(page.locator(".what-if-result"));
   expect(shown.Saves).toBe(time(row.saves_ns));
   expect(shown["Of the step"]).toBe(percent(row.saves_share));
   expect(shown.Speedup).toBe(`${digits(row.speedup)}×`);
@@ -62,11 +62,11 @@ test("what if: changes combined", async ({ page, open }) => {
 test("roofline", async ({ page, open }) => {
   await open(TRACES.gpt, "diagnosis", { tab: "roofline" });
   const { mean_mfu, lower_bound, totals } = ask<RooflineAnswer>("roofline", TRACES.gpt);
-  expect(await figures(page)).toEqual({
+  expect(await metricsOf(page)).toEqual({
     "Mean MFU": (lower_bound ? atLeast : percent)(mean_mfu ?? Number.NaN),
-    "Of roofline": percent((totals.ideal_ns ?? Number.NaN) / totals.modelled_ns),
-    "Modeled share": percent(totals.modelled_share ?? Number.NaN),
-    "TFLOP/s": digits(totals.flops / totals.modelled_ns / 1000),
+    "Of roofline": percent((totals.ideal_ns ?? Number.NaN) / totals.modeled_ns),
+    "Modeled share": percent(totals.modeled_share ?? Number.NaN),
+    "TFLOP/s": digits(totals.flops / totals.modeled_ns / 1000),
   });
   await expect(page.locator(".metrics")).toContainText(flops(totals.flops));
 });
