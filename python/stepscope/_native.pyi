@@ -179,7 +179,7 @@ class MemoryTracker:
         self, path: _Path, hidden: list[str], lines: list[tuple[str, int, str, int, int, int, int]] = ...
     ) -> None: ...
 
-class StackLooker:
+class NativeStackSampler:
     def __init__(
         self,
         recording: Recording,
@@ -196,7 +196,7 @@ class StackLooker:
     def stop(self) -> None: ...
     def forget_after_fork(self) -> None: ...
 
-class ChildLooker:
+class ChildProcessSampler:
     def __init__(
         self,
         recording: Recording,

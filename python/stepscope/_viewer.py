@@ -33,7 +33,7 @@ class Viewer:
         )
         assert self._process.stdout is not None and self._process.stderr is not None
         self._messages: collections.deque[str] = collections.deque(maxlen=MAX_ERROR_LINES)
-        # Nobody reads what the server writes later on; a pipe that is full would stop it.
+        # No one reads what the server writes later on; a pipe that is full would stop it.
         reading_errors = _drained(self._process.stderr, self._messages)
         self.url = self._process.stdout.readline().strip()
         if not self.url.startswith("http"):

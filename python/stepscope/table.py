@@ -18,7 +18,7 @@ _READ_ROWS = 4096
 
 
 class _NativeRows(Sequence[Row]):
-    """Rows of a table that Rust holds, read when somebody looks at them; those looked at last are kept."""
+    """Rows of a table that Rust holds, read when someone looks at them; those looked at last are kept."""
 
     def __init__(self, native: NativeTable) -> None:
         self.native = native

@@ -71,7 +71,7 @@ def environment_of(path: pathlib.Path) -> str | None:
 
 def pytest_ignore_collect(collection_path: pathlib.Path) -> bool | None:
     # A file about PyTorch imports it when it is collected: where it is not installed, the whole file would be reported
-    # as skipped although nobody asked for it here.
+    # as skipped although no one asked for it here.
     only = environment_of(collection_path)
     return True if HERE_IS and only and only != HERE_IS else None
 

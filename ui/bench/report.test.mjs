@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { median, ms, percentile, size } from "./numbers.mjs";
 import { summary } from "./measures/motion.mjs";
+import { median, ms, percentile, size } from "./numbers.mjs";
 import { readOptions, repeatsFor } from "./options.mjs";
 import { broken, LIMITS, lines, render, verdict } from "./report.mjs";
 import { numbersForWords } from "./rivals/numbers.mjs";

@@ -242,7 +242,7 @@ test("new data is asked for when it is announced, seldom enough, and nothing is 
   const asked = () => served.asked.length;
   expect(asked()).toBe(1);
   served.staging.change = (of: ServiceDashboard) => ({ ...of, newest_ns: NOW * 60e9 + 1, processes: 7 });
-  // An hour later the clock stands still, and all of them come at one moment: one question answers them.
+  // An hour later the clock is stalled, and all of them come at one moment: one question answers them.
   await page.clock.pauseAt(start + 3_600_000);
   const say = () => page.evaluate(() => window.serviceEvents.say("changed"));
   for (let at = 0; at < 5; at++) await say();

@@ -178,7 +178,7 @@ test("an area ends where the button is released, not where the pointer was seen 
   await open(TRACES.gpt, "timeline", { from: from! - 1_000_000, to: to! + 1_000_000 });
   const places = [from!, seen!, to!].map((at) => placeOf(page, layout, row, at));
   const [begin, middle, end] = await Promise.all(places);
-  // A busy browser may leave moves out: here nothing is told between the middle and the release.
+  // A busy browser may leave moves out: here nothing is said between the middle and the release.
   const devtools = await page.context().newCDPSession(page);
   const mouse = (type: "mousePressed" | "mouseMoved" | "mouseReleased", at: { x: number; y: number }) =>
     devtools.send("Input.dispatchMouseEvent", { type, ...at, button: "left", buttons: 1, clickCount: 1 });

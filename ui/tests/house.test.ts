@@ -130,7 +130,7 @@ describe("every source", () => {
   });
 
   it("is short enough to be read at one go", () => {
-    // Written by a test of the server, a type at a time: nobody reads it from top to bottom.
+    // Written by a test of the server, a type at a time: no one reads it from top to bottom.
     const written = sources.filter((file) => file !== "data/wire.ts");
     const long = written.filter((file) => readFileSync(join(SRC, file), "utf8").split("\n").length > 600);
     expect(long).toEqual([]);

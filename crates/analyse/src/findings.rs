@@ -59,7 +59,7 @@ impl Severity {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// A guess worth a look.
+    /// A guess worth a check.
     Low,
     /// Likely.
     Medium,

@@ -47,7 +47,7 @@ pub use level::CurvePoint;
 pub use live::{LiveOperator, LiveStack};
 pub use operators::OperatorMemory;
 
-/// Stands where no operator was running.
+/// Used where no operator was running.
 pub const NO_OPERATOR: &str = "(no operator)";
 /// The part of a peak that no mark of this file explains.
 pub const UNKNOWN_ORIGIN: &str = "(allocated before recording or unknown)";

@@ -1,4 +1,4 @@
-//! A trace with everything derived from it, each analysis made once and only if somebody asks.
+//! A trace with everything derived from it, each analysis made once and only if someone asks.
 //!
 //! The terminal, the server, Python and the rules of `findings` all ask the same [`Run`], from any thread; two that ask at
 //! once wait for one computation. A run about some of the steps ([`Run::of_steps`]) shares what does not depend on them.
@@ -205,7 +205,7 @@ impl Run {
         &self.whole.trace
     }
 
-    /// The trace alone, without what was derived from it; a copy only if somebody else holds it too.
+    /// The trace alone, without what was derived from it; a copy only if someone else holds it too.
     pub fn into_trace(self) -> Trace {
         let whole =
             Arc::try_unwrap(self.whole).map(|whole| whole.trace).unwrap_or_else(|whole| whole.trace.clone());

@@ -47,7 +47,7 @@ pub struct Answer {
 /// Another question worth asking, and what it shows.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct Next {
-    /// The question, or what else stands between the program and the path on a command line.
+    /// The question, or what else comes between the program and the path on a command line.
     pub question: &'static str,
     pub about: &'static str,
 }
@@ -137,7 +137,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Rows, and how they look as a table; the table is made when somebody wants to see it.
+    /// Rows, and how they look as a table; the table is made when someone wants to see it.
     pub fn new<R: Serialize + JsonSchema + Send + Sync + 'static>(
         key: &'static str,
         rows: Vec<R>,

@@ -48,7 +48,7 @@ pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     Ok(answer)
 }
 
-/// How the steps that an answer divides by were found, if nobody marked them; some answers say that themselves.
+/// How the steps that an answer divides by were found, if no one marked them; some answers say that themselves.
 fn about_steps(question: &Question, run: &Run) -> Option<String> {
     let by_step = question.options.contains(&"step") && !matches!(question.name, "summary" | "steps");
     let found = run.all_steps().found.as_ref().filter(|_| by_step)?;

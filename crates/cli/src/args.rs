@@ -1,4 +1,4 @@
-//! What can be typed on the command line: the questions of the registry, and the commands that are no questions.
+//! What can be typed on the command line: the questions of the registry, and the commands that are not questions.
 
 mod attach;
 mod capture;

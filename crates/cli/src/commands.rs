@@ -30,7 +30,7 @@ use crate::failure::{Failure, Outcome};
 
 pub(crate) use question::question;
 
-/// Runs a command that is no question.
+/// Runs a command that is not a question.
 pub(crate) fn dispatch(command: Command, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
     match command {
         Command::View(args) => view::run(&args, out),

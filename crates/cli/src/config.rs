@@ -40,7 +40,7 @@ pub fn thresholds(asked: Option<&Path>) -> Result<Arc<Thresholds>, Problem> {
     }
 }
 
-/// The same for a command, which says so where nobody asked for the file.
+/// The same for a command, which says so where no one asked for the file.
 pub(crate) fn configured_thresholds(asked: Option<&Path>) -> Result<Arc<Thresholds>, Problem> {
     if asked.is_none() && Path::new(DEFAULT_FILE).is_file() {
         remark("using thresholds from ./stepscope.toml");

@@ -139,7 +139,7 @@ pub(crate) fn all(
     Ok(runs.into_iter().map(|(_, run)| run).collect())
 }
 
-/// Loads one file, with a bar if that takes a while and somebody watches.
+/// Loads one file, with a bar if that takes a while and someone watches.
 fn load_file(file: &TraceFile, max_text_bytes: Option<u64>) -> Result<Document, ReadError> {
     let progress = Arc::new(Progress::default());
     let mut options = OpenOptions { progress: Some(progress.clone()), ..OpenOptions::default() };
@@ -182,6 +182,6 @@ fn draw_progress(progress: &Progress, wait: &std::sync::mpsc::Receiver<()>) {
 pub(crate) fn remark(text: &str) {
     let screen = terminal::detect(&std::io::stderr());
     let line = format!("{} {}\n", screen.paint(Role::Accent, "note:"), screen.text(text));
-    // A closed stderr only means that nobody wants to know.
+    // A closed stderr only means that no one wants to know.
     let _ = std::io::stderr().lock().write_all(line.as_bytes());
 }

@@ -61,7 +61,7 @@ pub(crate) fn next(
             true => lines.push(format!("{line}{gap}{about}")),
             // Beside a label there is a line for each command and no more.
             false if label.is_some() => lines.push(line),
-            // What does not fit beside the commands stands below them.
+            // What does not fit beside the commands is below them.
             false => lines.extend([line, format!("    {about}")]),
         }
     }

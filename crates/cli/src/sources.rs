@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use stepscope_ask::Sources;
 use stepscope_serve::{SourceFiles, SourceText};
 
-/// Longer files are not source code that somebody wrote.
+/// Longer files are not source code that someone wrote.
 const MAX_BYTES: u64 = 4 << 20;
 /// A profile may name any file; only these are shown.
 const ENDINGS: [&str; 3] = ["py", "pyx", "pyi"];

@@ -115,7 +115,7 @@ impl Text {
                     chunk[begin..HEADROOM_BYTES].copy_from_slice(&self.buf[self.begin..]);
                     let empty = std::mem::replace(&mut self.buf, chunk);
                     self.begin = begin;
-                    // The producer is gone once it has sent its last chunk: then nobody needs the buffer.
+                    // The producer is gone once it has sent its last chunk: then no one needs the buffer.
                     let _ = self.empties.try_send(empty);
                 } else {
                     self.buf.drain(..self.begin);

@@ -25,7 +25,7 @@ pub(crate) const READER: Reader = Reader {
     read: |text, name, options| read(text, name, options).map(Document::Profile),
 };
 
-/// A line that is no stack and weight.
+/// A line that is not a stack and weight.
 const BAD_LINE: &NoteKind =
     &NoteKind::new("bad-line", Severity::Lost, 40, "lines without a stack and a weight were set aside");
 /// A weight beyond 64 bits.

@@ -11,7 +11,7 @@ pub(crate) struct FramePlace<'a> {
     pub(crate) starts: bool,
 }
 
-/// What stands before the frames of a stack: who ran them.
+/// What comes before the frames of a stack: who ran them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StackOwner {
     /// The process and thread in words; empty if the stack does not say.

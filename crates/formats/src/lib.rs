@@ -82,7 +82,7 @@ pub use xplane::Beside;
 pub struct Progress {
     /// Stored bytes read so far.
     pub read: AtomicU64,
-    /// Stored bytes in all; 0 when unknown.
+    /// Stored bytes in total; 0 when unknown.
     pub total: AtomicU64,
 }
 

@@ -209,7 +209,7 @@ impl<'a> MarshalReader<'a> {
         Ok(None)
     }
 
-    /// The end of a dictionary: it stands where a key would.
+    /// The end of a dictionary: it is where a key would.
     fn null(&mut self) -> Result<Option<ValueId>, &'static str> {
         match self.open.last() {
             Some(open) if open.left.is_none() && (self.pending.len() - open.first).is_multiple_of(2) => {

@@ -1,7 +1,7 @@
 //! Memory snapshots of PyTorch's allocators: the pickled dictionary of `torch.cuda.memory._snapshot()`.
 //!
 //! All keys are optional, since they came one by one from PyTorch 2.1 to 2.15, and what is not known is kept out of
-//! nobody's way. The file is read piece by piece and not held: see `entries`.
+//! no one's way. The file is read piece by piece and not held: see `entries`.
 
 mod entries;
 

@@ -8,7 +8,7 @@ use memchr::memmem;
 
 use crate::kineto::write_entry;
 
-/// What stands before the events is about the devices and the run. More than this, and it is no such file.
+/// What comes before the events is about the devices and the run. More than this, and it is no such file.
 const MAX_HEAD: usize = 16 << 20;
 const EVENTS_KEY: &[u8] = b"\"traceEvents\"";
 const BASE_TIME_KEY: &[u8] = b"\"baseTimeNanoseconds\"";

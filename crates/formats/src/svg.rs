@@ -2,7 +2,7 @@
 //! marks what matches.
 //!
 //! Frames are placed in parts of the whole, so the picture is as wide as its window; a short script places them anew when
-//! somebody zooms. Without scripts (in a README, in a mail) it is a still picture.
+//! someone zooms. Without scripts (in a README, in a mail) it is a still picture.
 
 mod layout;
 mod page;

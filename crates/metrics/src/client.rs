@@ -73,7 +73,7 @@ impl Destination {
         let config = Agent::config_builder()
             .timeout_global(Some(within))
             .http_status_as_error(false)
-            // Headers may hold an access token: nobody else gets it.
+            // Headers may hold an access token: no one else gets it.
             .max_redirects(0)
             .user_agent(concat!("stepscope/", env!("CARGO_PKG_VERSION")))
             .proxy(reach::proxy(&uri, variable)?)

@@ -30,7 +30,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// The nearest float, for figures that are estimates anyway (bandwidth, occupancy).
+    /// The nearest float, for numbers that are estimates anyway (bandwidth, occupancy).
     pub fn to_f64(self) -> f64 {
         self.mantissa as f64 / 10f64.powi(i32::from(self.scale))
     }

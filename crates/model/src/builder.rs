@@ -81,7 +81,7 @@ pub struct NewFlow {
     pub side: FlowSide,
 }
 
-/// Handles are 32-bit numbers, and the largest stands for "none".
+/// Handles are 32-bit numbers, and the largest represents "none".
 const MAX_EVENTS: usize = u32::MAX as usize - 1;
 
 /// Collects events and turns them into a [`Trace`]. It holds 4,294,967,294 slices, as many points, counter values,
@@ -260,7 +260,7 @@ impl TraceBuilder {
         self.programs.add(program);
     }
 
-    /// From now on, device work whose operator nobody tells belongs to the operator of the call that launched it.
+    /// From now on, device work whose operator no one tells belongs to the operator of the call that launched it.
     pub fn inherit_operators(&mut self) {
         self.inherits = true;
     }
@@ -474,7 +474,7 @@ fn op_starting_at(trace: &Trace, lane: LaneId, at: Ns) -> Option<SliceId> {
         .map(SliceId::from_index)
 }
 
-/// Notes what a reader of the figures must know: overlaps on streams and device work without a launch.
+/// Notes what a reader of the numbers must know: overlaps on streams and device work without a launch.
 fn flag(trace: &mut Trace) {
     let (mut overlaps, mut unlinked) = (0, 0);
     let any_runtime = trace.slices.kinds().iter().any(|k| k.is_runtime());

@@ -7,7 +7,7 @@ use crate::packed::{Packed, PackedNumbers};
 use crate::stack_tree::StackId;
 use crate::time::Ns;
 
-/// What stands for no time.
+/// What represents no time.
 const NO_TIME: i64 = i64::MIN;
 
 /// Entries in the order of the file.

@@ -13,20 +13,20 @@ use crate::slices::SliceId;
 use crate::time::Ns;
 use crate::trace::Trace;
 
-/// Stands in the map for an id that several slices have.
+/// Is in the map for an id that several slices have.
 const SEVERAL_SLICES: u32 = u32::MAX;
 
 /// One slice of several with the same id.
 #[derive(Copy, Clone)]
 struct Candidate {
     id: i64,
-    /// The process in which it is looked for; every candidate also stands once without, for those who look anywhere.
+    /// The process in which it is looked for; every candidate also is listed once without, for those who look anywhere.
     process: Option<Tag>,
     start: Ns,
     slice: u32,
 }
 
-/// Slices by their ids. In most files no id repeats, and one look into the map is all.
+/// Slices by their ids. In most files no id repeats, and one check into the map is all.
 struct SlicesById {
     one: HashMap<i64, u32, RandomState>,
     /// Those of ids that repeat, by id, process and start.
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn ids_that_begin_again_find_the_nearer_launch() {
         let mut m = TestTrace(TraceBuilder::new());
-        // The second span stands first in the file; what runs before its call has only the first left.
+        // The second span is first in the file; what runs before its call has only the first left.
         for (span, at) in [("late", 1000), ("early", 100)] {
             let name = |what: &str| format!("{what} {span}");
             m.add(Kind::HostOp, &name("op"), 1, (at, at + 50), (0, 1));

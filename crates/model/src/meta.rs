@@ -2,7 +2,7 @@
 
 use crate::ProgramPhases;
 
-/// A device as the profiler described it. Figures the producer did not give are `None`, never guessed.
+/// A device as the profiler described it. Numbers the producer did not give are `None`, never guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Device {

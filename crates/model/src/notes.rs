@@ -3,11 +3,11 @@
 /// How much a note matters.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Severity {
-    /// Worth knowing; every figure is right.
+    /// Worth knowing; every number is right.
     Info,
-    /// Something was mended; the figures rest on the mending.
+    /// Something was repaired; the numbers rest on the mending.
     Repaired,
-    /// Something could not be kept; the figures lack it.
+    /// Something could not be kept; the numbers lack it.
     Lost,
 }
 
@@ -48,7 +48,7 @@ impl NoteKind {
     pub const LIMIT_REACHED: &'static NoteKind =
         &NoteKind::new("limit-reached", Severity::Lost, 3, "what lies beyond a limit was left out");
 
-    /// A category after the most that can be told apart.
+    /// A category after the most that can be distinguished.
     pub const TOO_MANY_CATEGORIES: &'static NoteKind = &NoteKind::new(
         "too-many-categories",
         Severity::Lost,

@@ -1,4 +1,4 @@
-//! Points: everything with a time but no length (instants, counters, metadata, and what nobody interprets), and
+//! Points: everything with a time but no length (instants, counters, metadata, and what no one interprets), and
 //! flows, the ends of arrows between slices.
 
 use crate::args::ArgsId;

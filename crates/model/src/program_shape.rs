@@ -5,7 +5,7 @@
 pub struct ElementType {
     /// The compiler's name for it (`bf16`).
     pub name: &'static str,
-    /// 0 for what is no number.
+    /// 0 for what is not a number.
     pub bits: u64,
 }
 

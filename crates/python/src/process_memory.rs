@@ -60,7 +60,7 @@ fn page_bytes() -> u64 {
 }
 
 /// The faster of two ways, unless it is of another program: one that a larger process started inherits that one's
-/// `ru_maxrss`, which then says nothing for long. Such a mark is told by being above `VmHWM`.
+/// `ru_maxrss`, which then says nothing for long. Such a mark is recognized by being above `VmHWM`.
 fn high_water_bytes() -> Option<u64> {
     static INHERITED: OnceLock<bool> = OnceLock::new();
     // In this order: a mark only rises, so that one's own cannot be above what is read after it.

@@ -364,7 +364,7 @@ impl Write for Out {
 }
 
 /// A file that grows while the recording goes on. If the process is killed it ends in the middle of its list, which
-/// readers of such files put up with.
+/// readers of such files accept.
 fn keep_journal(recording: Arc<Mutex<Inner>>, path: &Path) -> io::Result<(Sender<()>, JoinHandle<()>)> {
     let mut file = File::create(path)?;
     let base = clock::now_ns();

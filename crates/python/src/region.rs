@@ -1,4 +1,4 @@
-//! `record_function`: a named region of the program. While nothing records it costs a look at two flags.
+//! `record_function`: a named region of the program. While nothing records it costs a check of two flags.
 //! Here is who keeps regions and what happens when one is entered or left; the class that Python sees is in `class`.
 
 mod class;
@@ -78,7 +78,7 @@ pub(crate) fn number_of_text(text: &str) -> u32 {
 fn exchange(py: Python<'_>, place: &AtomicPtr<ffi::PyObject>, new: Option<Py<PyAny>>) {
     let old = place.swap(new.map_or(null_mut(), Py::into_ptr), Ordering::Relaxed);
     if !old.is_null() {
-        // SAFETY: it was an owned reference, and nobody else has it any more.
+        // SAFETY: it was an owned reference, and no one else has it any more.
         drop(unsafe { Bound::from_owned_ptr(py, old) });
     }
 }

@@ -44,7 +44,7 @@ fn quiet<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
 #[pyclass(module = "stepscope._native", frozen, weakref)]
 pub(crate) struct Service {
     monitor: Mutex<Arc<RequestRecorder>>,
-    /// Numbers of names, as Python's own dicts: a look there takes less than reading a text.
+    /// Numbers of names, as Python's own dicts: a sample there takes less than reading a text.
     routes: Py<PyDict>,
     regions: Py<PyDict>,
     /// Of the context variable that holds the request of this thread or task.
@@ -134,7 +134,7 @@ impl Service {
         Ok(ServiceRequest::new(slf.clone().unbind(), monitor, route, id, samples, nanoseconds(waited)))
     }
 
-    /// Counts a request that somebody else measured. `regions` are seconds by name.
+    /// Counts a request that someone else measured. `regions` are seconds by name.
     #[pyo3(signature = (route, latency, failed = false, id = None, batch = 0, tokens = 0, regions = None))]
     #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
     fn record(
@@ -211,7 +211,7 @@ impl Service {
     }
 
     fn route_number(&self, monitor: &RequestRecorder, name: &Bound<'_, PyAny>) -> PyResult<RouteId> {
-        // A request that a child has from its parent counts for nobody, and must not wait for its parent's locks.
+        // A request that a child has from its parent counts for no one, and must not wait for its parent's locks.
         if !monitor.is_alive() {
             return Ok(RouteId(0));
         }
@@ -308,7 +308,7 @@ fn number(value: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
 }
 
 pub(crate) fn nanoseconds(seconds: f64) -> u64 {
-    // A cast takes what is no number, or negative, as 0, and what is too large as the largest.
+    // A cast takes what is not a number, or negative, as 0, and what is too large as the largest.
     (seconds * 1e9).round() as u64
 }
 

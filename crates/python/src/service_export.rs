@@ -43,7 +43,7 @@ impl ServiceExporter {
         Ok(String::from_utf8_lossy(&made).into_owned())
     }
 
-    /// Serves at `host:port`, or waits until nobody else does.
+    /// Serves at `host:port`, or waits until no one else does.
     fn serve(&self, py: Python<'_>, address: String, retry: f64) -> PyResult<()> {
         let retry = Duration::try_from_secs_f64(retry).unwrap_or(Duration::from_secs(3));
         self.stop(py);
@@ -81,7 +81,7 @@ impl ServiceExporter {
         std::mem::forget(std::mem::replace(&mut state.exporter, exporter.clone()));
         let Some(parents) = state.endpoint.take() else { return };
         if let Some(socket) = parents.socket() {
-            // SAFETY: the number is that of a socket of the parent's thread, which is not in this process: nobody here uses
+            // SAFETY: the number is that of a socket of the parent's thread, which is not in this process: no one here uses
             // it, or closes it a second time.
             unsafe { libc::close(socket) };
         }

@@ -23,7 +23,7 @@ pub(crate) struct NativeTable {
 }
 
 enum Source {
-    /// A part of an answer, and its columns once somebody wants them.
+    /// A part of an answer, and its columns once someone wants them.
     Part {
         answer: Box<Answer>,
         key: &'static str,

@@ -11,7 +11,7 @@ use stepscope_record::NO_TASK;
 /// `asyncio`, such as uvloop, tell it too.
 static ASYNCIO: OnceLock<(Py<PyAny>, Py<PyAny>)> = OnceLock::new();
 
-/// The number of the task that runs: the address of its object, which nobody else has while the task lives.
+/// The number of the task that runs: the address of its object, which no one else has while the task lives.
 #[inline]
 pub(crate) fn task_here(py: Python<'_>) -> u64 {
     let found = match ASYNCIO.get() {

@@ -89,7 +89,7 @@ pub(crate) struct TimedRegion {
     aggregate: Py<PyAny>,
     #[pyo3(get)]
     name: Py<PyString>,
-    /// What it was told it works through.
+    /// What it was gave it works through.
     #[pyo3(get, set)]
     amounts: Option<Py<PyAny>>,
     #[pyo3(get, set)]

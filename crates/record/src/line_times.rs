@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn a_line_has_the_time_of_what_it_calls_or_not() {
         assert_eq!(one_calls_another(Share::Total), [(101, 1, 25), (102, 1, 70), (201, 1, 25)]);
-        // 30 to 40 and 70 to 100; the first 5 ticks of g are nobody's.
+        // 30 to 40 and 70 to 100; the first 5 ticks of g are no one's.
         assert_eq!(one_calls_another(Share::Own), [(101, 1, 25), (102, 1, 40), (201, 1, 25)]);
     }
 

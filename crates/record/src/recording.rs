@@ -187,7 +187,7 @@ impl Recording {
         self.add_slice(format!("{STEP}{number}"), ANNOTATION.to_owned(), start_ns, end_ns, Vec::new());
     }
 
-    /// Steps that were told at the end of a call begin with the call: `began(thread, moment)` says when the one began that
+    /// Steps that were marked at the end of a call begin with the call: `began(thread, moment)` says when the one began that
     /// a moment lies in. Where calls tell of steps, a step with an end outside of all calls is cut, by the start or the
     /// end of the recording, and left out.
     pub fn begin_steps_with_calls(&mut self, began: impl Fn(u32, i64) -> Option<i64>) {

@@ -10,7 +10,7 @@ use stepscope_model::{PackageImport, StartUpParts};
 
 use crate::samples::{Sample, states};
 
-/// Packages that are told apart among the imports.
+/// Packages that are distinguished among the imports.
 const MAX_IMPORTS: usize = 3;
 /// Samples that cover less of the time than this say too little about it.
 const MIN_SAMPLED_SHARE: f64 = 0.5;

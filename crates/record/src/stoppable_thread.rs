@@ -1,4 +1,4 @@
-//! A thread that runs until it is told to stop.
+//! A thread that runs until it is asked to stop.
 
 use std::io;
 use std::sync::mpsc::{Receiver, Sender, channel};

@@ -36,7 +36,7 @@ impl Default for Options {
 pub enum Outcome {
     /// The limit is kept, and it is certain enough.
     Pass,
-    /// Neither was shown. This is no pass.
+    /// Neither was shown. This is not a pass.
     Inconclusive,
     /// The limit is broken, and it is certain enough.
     Fail,

@@ -52,7 +52,7 @@ pub struct Repeat {
 }
 
 impl Repeat {
-    /// Puts in values of a metric; none and what is no number are left out.
+    /// Puts in values of a metric; none and what is not a number are left out.
     pub fn put(&mut self, key: &str, values: impl IntoIterator<Item = f64>) {
         let mut values: Vec<f64> = values.into_iter().filter(|v| v.is_finite()).collect();
         values.drain(..values.len().saturating_sub(MAX_STEPS));

@@ -117,7 +117,7 @@ impl RunResult {
         (self.counted >= 6).then_some((warmup.max(1), rest - 1))
     }
 
-    /// What stands for this run: an iteration, or all of it where there are none.
+    /// What represents this run: an iteration, or all of it where there are none.
     pub fn time_ns(&self) -> f64 {
         self.iteration_ns.unwrap_or(self.whole_ns)
     }

@@ -197,7 +197,7 @@ mod tests {
         bytes
     }
 
-    /// tool_data {name "t"}, empty_trace, a fixed64 and a fixed32 that nobody knows, and a profile of three bytes.
+    /// tool_data {name "t"}, empty_trace, a fixed64 and a fixed32 that no one knows, and a profile of three bytes.
     fn example() -> Vec<u8> {
         framed(b"\x32\x03\x0a\x01t\x38\x01\x51AAAAAAAA\x5dBBBB\x42\x03xyz")
     }

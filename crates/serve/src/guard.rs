@@ -86,7 +86,7 @@ mod tests {
             ("sec-fetch-dest", "document"),
         ];
         assert!(asks_for(true, &link));
-        // What the page itself asks for is asked by nobody else, and the page is not framed.
+        // What the page itself asks for is asked by no one else, and the page is not framed.
         assert!(!asks_for(false, &link));
         assert!(!asks_for(true, &link[..3]));
         let framed = ("sec-fetch-dest", "iframe");

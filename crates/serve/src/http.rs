@@ -37,7 +37,7 @@ use crate::service;
 
 /// Ports tried upward from the default before giving up.
 const MAX_PORTS_TRIED: u16 = 100;
-/// How long a request waits for a trace before it is told how far reading is.
+/// How long a request waits for a trace before it is answered with how far reading is.
 const MAX_READ_WAIT: Duration = Duration::from_millis(200);
 /// Answers shorter than this are not worth compressing.
 const MIN_PACKED_BYTES: usize = 4 << 10;
@@ -46,7 +46,7 @@ const WATCH_PERIOD: Duration = Duration::from_secs(2);
 
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// The address to listen on; loopback unless somebody chose otherwise.
+    /// The address to listen on; loopback unless someone chose otherwise.
     pub host: IpAddr,
     /// The port; upward from the default if none is given.
     pub port: Option<u16>,
@@ -72,7 +72,7 @@ pub struct Address {
 pub struct Server {
     runtime: Runtime,
     listener: TcpListener,
-    /// Ctrl-C, listened for since before the address is told to anybody.
+    /// Ctrl-C, listened for since before anyone knows the address.
     stop: Pin<Box<dyn Future<Output = io::Result<()>> + Send>>,
     address: Address,
     shared: Arc<ServerState>,
@@ -186,7 +186,7 @@ async fn watch_for_runs(shared: Arc<ServerState>) {
     loop {
         tokio::time::sleep(WATCH_PERIOD).await;
         let runs = shared.runs.clone();
-        // A look at a folder may hang on a network drive; it must not hold up answers.
+        // Listing a folder may hang on a network drive; it must not hold up answers.
         let _ = tokio::task::spawn_blocking(move || runs.refresh()).await;
     }
 }

@@ -20,7 +20,7 @@ pub(crate) struct SessionInfo<'a> {
     pub(crate) history: bool,
     /// Set if what is open was written by a service that is watched.
     pub(crate) service: Option<ServiceOpened>,
-    /// Why the last look for traces failed, if it did.
+    /// Why the last check for traces failed, if it did.
     pub(crate) problem: Option<Problem>,
     /// Set in a report: what it is, and what was left out of it.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,10 +5,10 @@ use serde::Serialize;
 use stepscope_analyse::replay::critical_path::{CriticalPath, PathClass, PathPiece};
 use stepscope_model::{Ns, Trace};
 
-/// One stretch of the path; several pieces where they are too short to be told apart.
+/// One stretch of the path; several pieces where they are too short to be distinguished.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Stretch<'a> {
-    /// The longest piece's name; empty where no slice stands behind it.
+    /// The longest piece's name; empty where no slice comes after it.
     name: &'a str,
     class: PathClass,
     start_ns: i64,

@@ -1,4 +1,4 @@
-//! The same page in one file: the bundle and the answers it would ask for, to send to somebody or to keep.
+//! The same page in one file: the bundle and the answers it would ask for, to send to someone or to keep.
 //!
 //! What does not fit the size asked for is left out from the least needed on: first the details of short slices, then the
 //! slices themselves, which become buckets that say how many they hold. The page says so.

@@ -72,7 +72,7 @@ pub(crate) struct ListedRun {
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum RunState {
-    /// Nobody asked for it yet.
+    /// No one asked for it yet.
     Waiting,
     /// It is being read.
     Loading,
@@ -85,7 +85,7 @@ pub(crate) enum RunState {
 /// What came of asking for a run.
 pub(crate) enum RunLookup {
     Ready(Arc<CachedRun>),
-    /// Stored bytes read and in all.
+    /// Stored bytes read and in total.
     Loading(u64, u64),
     Failed(Problem),
     Unknown,
@@ -139,7 +139,7 @@ impl Runs {
         self.lock().list.iter().any(|entry| entry.found.recording)
     }
 
-    /// Why the last look failed, if it did.
+    /// Why the last sample failed, if it did.
     pub(crate) fn problem(&self) -> Option<Problem> {
         self.lock().problem.clone()
     }

@@ -51,7 +51,7 @@ pub(crate) async fn watch_directory(backend: Arc<dyn Backend>, changes: Arc<watc
             continue;
         }
         let backend = backend.clone();
-        // A look may hang on a network drive.
+        // A sample may hang on a network drive.
         let look = move || backend.service().and_then(|hours| hours.dir().changed_ns());
         if let Ok(Some(changed)) = tokio::task::spawn_blocking(look).await {
             changes.send_if_modified(|known| std::mem::replace(known, changed) != changed);

@@ -152,7 +152,7 @@ fn of_programs(run: &Run, asked: &str) -> Option<(String, Vec<LineOfSource>)> {
 /// Each amount charged to the innermost line of the file that is on its stack, whatever that line called.
 fn charged(profile: &Profile, value: usize, file: &str) -> Vec<LineOfSource> {
     let stacks = &profile.stacks;
-    // A stack comes after the one it was called from. Line 0 stands for none.
+    // A stack comes after the one it was called from. Line 0 represents none.
     let mut lines = vec![0; stacks.nodes().len() + 1];
     for (stack, below, frame) in stacks.nodes() {
         let frame = stacks.get(frame);

@@ -36,9 +36,9 @@ pub struct Exemplar {
     pub samples: u64,
     /// The process that answered it.
     pub process: u32,
-    /// Its regions; each stands behind the one it lies in.
+    /// Its regions; each comes after the one it lies in.
     pub spans: Vec<KeptSpan>,
-    /// Where it was most of the time, if somebody looked: frames of Python, the innermost last.
+    /// Where it was most of the time, if someone looked: frames of Python, the innermost last.
     pub stack: Vec<String>,
     /// The file with its profile in the directory's `profiles`, if there is one.
     pub profile: Option<String>,

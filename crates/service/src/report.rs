@@ -76,7 +76,7 @@ pub struct ServiceReport {
     pub process_cpu_ns: u64,
     /// The most memory that one of them held.
     pub max_rss_bytes: u64,
-    /// Energy that the GPUs used, where somebody recorded their power.
+    /// Energy that the GPUs used, where someone recorded their power.
     pub gpu_energy_j: Option<f64>,
     /// All routes together.
     pub total: Summary,

@@ -120,7 +120,7 @@ class lines(BlockProfiler):
             place = (file, first, name)
             if place not in found:
                 if self._judge is None:
-                    continue  # Somebody else's.
+                    continue  # Someone else's.
                 found[place] = FunctionLines(*place)
             found[place].lines.append((line, hits, ns))
         return sorted(found.values(), key=lambda one: (one.file, one.first_line, one.name))

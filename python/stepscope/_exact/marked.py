@@ -34,7 +34,7 @@ def marked() -> lines:
 
 
 def take_over(timed: lines) -> None:
-    """From now on functions that are marked belong to this one, which somebody else starts, stops and prints."""
+    """From now on functions that are marked belong to this one, which someone else starts, stops and prints."""
     global _marked
     _marked = timed
 

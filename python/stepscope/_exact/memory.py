@@ -95,7 +95,7 @@ class track(BlockProfiler):
     def _end(self) -> None:
         self._tracker.stop()
         self._end_lines()
-        # What somebody asked for meanwhile is of then.
+        # What someone asked for meanwhile is of then.
         self._trace = None
 
     def _end_lines(self) -> None:

@@ -69,7 +69,7 @@ class SharedTimer:
                     self._timer.watch(code)
 
     def keep(self, path: str, every_s: float) -> None:
-        """Write what is timed into a file every so often, until nobody wants it any more."""
+        """Write what is timed into a file every so often, until no one wants it any more."""
         with self._lock:
             if self._timer is not None:
                 self._timer.keep(path, every_s)

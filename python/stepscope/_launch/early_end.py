@@ -66,7 +66,7 @@ class EarlyEnd:
                 os.kill(os.getpid(), self._killed_by)
 
     def _let_go(self) -> None:
-        """Put everything back, unless somebody has changed it meanwhile."""
+        """Put everything back, unless someone has changed it meanwhile."""
         if os._exit == self._exit:
             os._exit = self._leave
         if signal.getsignal == self._handler:

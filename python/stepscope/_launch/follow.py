@@ -75,7 +75,7 @@ class ChildFollower:
         sys.addaudithook(audit_hook(["subprocess.Popen"], self._heard))
 
     def stop(self) -> None:
-        """Follow no more: children that start now are nobody's."""
+        """Follow no more: children that start now are no one's."""
         if not self._follows:
             return
         self._follows = False

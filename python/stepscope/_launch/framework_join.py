@@ -29,6 +29,6 @@ class FrameworkJoin:
             watch.start()
 
     def stop(self) -> None:
-        """Let nobody join any more."""
+        """Let no one join any more."""
         for watch in self._watches:
             watch.stop()

@@ -32,7 +32,7 @@ class LaterIterations:
         self._block_ns = 0
         self._changed_blocks = self._changed_time_ns = 0
         self._is_told = False
-        #: Times of the iterations since they may have changed; if nobody minds that they have, of the latest block.
+        #: Times of the iterations since they may have changed; if no one minds that they have, of the latest block.
         self.changed_ns: list[int] = []
         #: When the latest one ended.
         self.last_ns = now_ns()

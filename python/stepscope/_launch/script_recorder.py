@@ -68,7 +68,7 @@ class ScriptRecorder(CurrentRun):
         stop: bool = False,
     ) -> None:
         if not settings.has_schedule:
-            # Nobody chose: what most answers need.
+            # No one chose: what most answers need.
             settings = dataclasses.replace(
                 settings,
                 record_shapes=settings.record_shapes or "record_shapes" not in settings.given,
@@ -99,7 +99,7 @@ class ScriptRecorder(CurrentRun):
         self._memory: OperatorMemory | None = None
         self.traces: list[Path] = []
         self.notes: list[str] = []
-        #: What only somebody who asked for a report wants to know.
+        #: What only someone who asked for a report wants to know.
         self.remarks: list[str] = []
         self.words: list[str] = []  # the program as one would type it
         self._process = os.getpid()
@@ -398,7 +398,7 @@ class ScriptRecorder(CurrentRun):
         profile.stop()
         capture, self._capture = self._capture, None
         if capture is not None:
-            # Nobody asks for its samples any more, and those of hours would fill the memory.
+            # No one asks for its samples any more, and those of hours would fill the memory.
             if self._self_sampled is None:
                 self._started_children = self._children.stop()
             self._safely(capture.stop)

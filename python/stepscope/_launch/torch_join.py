@@ -49,7 +49,7 @@ class TorchJoin:
         self._safely(self._watch.start)
 
     def stop(self) -> None:
-        """Let nobody join any more; a collector that runs is stopped with its recording."""
+        """Let no one join any more; a collector that runs is stopped with its recording."""
         self._watch.stop()
         self._first_use.stop()
 
@@ -64,7 +64,7 @@ class TorchJoin:
         return self._first_use.waits
 
     def ours(self) -> AbstractContextManager[None]:
-        """What PyTorch starts in here is ours, and nobody gives way to it."""
+        """What PyTorch starts in here is ours, and no one gives way to it."""
         return ours()
 
     def _imported(self, torch: Any) -> None:

@@ -195,7 +195,7 @@ class ActiveProfiling(Profiling):
         self._stop(tell=error is None)
 
     def _say_if_never_started(self) -> None:
-        """At the end of the program, where nobody looks at warnings any more."""
+        """At the end of the program, where no one looks at warnings any more."""
         if self._state == "new" and os.getpid() == self._process:
             if not _told_at_exit:  # Of several, one says it.
                 _told_at_exit.append(True)

@@ -20,7 +20,7 @@ _running: Profiling | None = None
 
 
 def begin(settings: dict[str, Any], run_dir: str | os.PathLike[str] | None) -> Profiling:
-    """Start profiling by these settings. It ends with the process, or with the next one, if nobody ends it before.
+    """Start profiling by these settings. It ends with the process, or with the next one, if no one ends it before.
 
     Frameworks tell a callback nothing when training raises or is interrupted in a notebook. What was recorded
     until then is written, and the next training finds PyTorch's profiler free.

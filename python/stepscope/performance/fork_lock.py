@@ -24,5 +24,5 @@ class ForkLock:
         self._lock.release()
 
     def after_fork_in_child(self) -> None:
-        """Nobody holds it any more."""
+        """No one holds it any more."""
         self._lock = threading.RLock()

@@ -1,6 +1,6 @@
 """Time on the GPU, by events on the current CUDA stream.
 
-Wall time ends when the last kernel has been *launched*. The events end when the GPU gets there; nobody waits for them
+Wall time ends when the last kernel has been *launched*. The events end when the GPU gets there; no one waits for them
 until the time is asked for.
 """
 

@@ -1,7 +1,7 @@
 """A region: what ``profiler.profile("name")`` returns. A context manager and a decorator, cheap enough for inner loops.
 
 Entering and leaving is native (:class:`stepscope._native.TimedRegion`): the clocks, who is around it, and one tuple
-that waits in the aggregate. What needs more is done by :mod:`~stepscope.performance.tracked`, or later, when somebody
+that waits in the aggregate. What needs more is done by :mod:`~stepscope.performance.tracked`, or later, when someone
 asks.
 """
 

@@ -126,7 +126,7 @@ class RegionRegistry(RegionState):
                 region = region.parent
 
     def after_fork_in_child(self) -> None:
-        """A lock that nobody holds, and probes that know of the fork."""
+        """A lock that no one holds, and probes that know of the fork."""
         self.lock.after_fork_in_child()
         for probe in tuple(self.probes):
             try:

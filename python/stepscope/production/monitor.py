@@ -107,7 +107,7 @@ class ServiceMonitor:
         tokens: int = 0,
         regions: Mapping[str, float] | None = None,
     ) -> None:
-        """Counts a request that somebody else measured; ``latency`` and ``regions`` are in seconds."""
+        """Counts a request that someone else measured; ``latency`` and ``regions`` are in seconds."""
         parts = list(regions.items()) if regions else None
         try:
             self._service.record(route, latency, failed, id, batch, tokens, parts)

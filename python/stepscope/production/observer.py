@@ -43,7 +43,7 @@ class Observer:
         self.after_fork()
 
     def after_fork(self) -> None:
-        """Forgets what the parent looked at; its locks and threads are nobody's here."""
+        """Forgets what the parent looked at; its locks and threads are no one's here."""
         self._lock = threading.Lock()
         self._watched: dict[int, tuple[Any, int, Any, float]] = {}
         self._looker: threading.Thread | None = None
@@ -116,7 +116,7 @@ class Observer:
             self._start_profile(request)
 
     def ends(self, request: Any) -> None:
-        """It ends: nobody looks any more."""
+        """It ends: no one looks any more."""
         with self._lock:
             self._watched.pop(id(request), None)
         if self._profile is not None and self._profile[0] is request:

@@ -1,4 +1,4 @@
-"""Profilers that were started and never stopped, because an error came in between or nobody has them any more."""
+"""Profilers that were started and never stopped, because an error came in between or no one has them any more."""
 
 from __future__ import annotations
 

@@ -215,7 +215,7 @@ class profile(Results):
             self._let_go_of_torch()
 
     def __del__(self) -> None:
-        # Nobody has it any more, so nobody can stop it; PyTorch's profiler would be taken for the rest of the process.
+        # No one has it any more, so no one can stop it; PyTorch's profiler would be taken for the rest of the process.
         if not self.__dict__.get("_running") or self._in_child or sys.is_finalizing():
             return
         try:
@@ -223,7 +223,7 @@ class profile(Results):
             if self.started_at is None or self.started_at.thread == threading.get_ident():
                 self.stop()
         except Exception:
-            # A warning may be an error, and there is nobody to raise it to.
+            # A warning may be an error, and there is no one to raise it to.
             self._let_go_of_torch()
 
     @property
@@ -392,7 +392,7 @@ class profile(Results):
             chosen = {ProfilerActivity.CPU}  # The device is the other's, and so is what its profiler sees of it.
         if chosen is not None:
             if not torch_engine.can_record(torch, chosen):
-                # PyTorch would refuse; nothing to look at helps nobody.
+                # PyTorch would refuse; nothing to look at helps no one.
                 warn_user(
                     f"there is no {' or '.join(sorted(activity.name for activity in chosen))} device here: PyTorch's "
                     "operators on the CPU are recorded instead"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 
 class Ours(threading.local):
-    """Called, a block in which whatever this thread starts is ours, and nobody gives way to it. True inside of it."""
+    """Called, a block in which whatever this thread starts is ours, and no one gives way to it. True inside of it."""
 
     depth = 0
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable
 from types import CodeType, FrameType
 
 from .._current_run import current_run
-from .._native import ChildProcessSampler, Recording, NativeStackSampler, hide_thread, now_ns, show_thread
+from .._native import ChildProcessSampler, NativeStackSampler, Recording, hide_thread, now_ns, show_thread
 from ..errors import StepscopeError
 from .warn import warn_user
 

@@ -18,7 +18,7 @@ STACK_METRICS = {
 }
 """What stacks can be weighed by, and whose time that is."""
 
-# The last blank of a line stands before the number; tools differ in what they make of others.
+# The last blank of a line comes before the number; tools differ in what they make of others.
 _BLANKS = str.maketrans(" \t\r\n", "____")
 
 

@@ -51,7 +51,7 @@ class XlaRecording:
             collector.step_begins(number)
 
     def stop(self) -> None:
-        """End; nobody joins any more."""
+        """End; no one joins any more."""
         for watch in self._watches:
             watch.stop()
         with self._lock:

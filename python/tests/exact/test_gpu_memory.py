@@ -92,7 +92,7 @@ def test_what_pytorch_does_not_say_is_added(allocator: Allocator, tmp_path: Path
     with stepscope.memory.record(path=path, batch=32):
         pass
     settings = pickle.loads(path.read_bytes())["allocator_settings"]
-    # 5 GiB of the 80 are the context's or somebody else's.
+    # 5 GiB of the 80 are the context's or someone else's.
     assert settings == {
         "max_split_size": -1,
         "stepscope.batch": 32,

@@ -268,7 +268,7 @@ def test_what_changed_is_kept_for_those_who_record_it_again():
     for number in range(400):
         at_ns += (10 if number < 60 else 40) * MS
         later.iteration_ended(at_ns)
-        # However long they go on, and nobody records them again.
+        # However long they go on, and no one records them again.
         assert len(later.changed_ns) <= 90
         if number == 119:
             assert added == [10 * MS] * 60 and later.changed_ns == [40 * MS] * 60

@@ -281,7 +281,7 @@ def test_events_are_not_worked_out_twice():
     torch.ones(3).exp()
     results = capture._inner.profiler
     capture.stop()
-    # PyTorch makes its Python objects when somebody asks for them, which a trace file does not.
+    # PyTorch makes its Python objects when someone asks for them, which a trace file does not.
     assert results._function_events is None
 
 

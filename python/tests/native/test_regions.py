@@ -50,7 +50,7 @@ def test_nested_regions_nest(recording, tmp_path):
 
 
 class Theirs:
-    """A region of somebody else's, who is told of it."""
+    """A region of someone else's, who is told of it."""
 
     told: list = []
 

@@ -58,7 +58,7 @@ def test_a_region_lies_in_the_regions_of_its_own_task(prof):
         # As long as the clock inside says, and no shorter for what the other task did meanwhile.
         assert outer.cpu_time_total / 1e3 >= took_ms[f"outer_{name}"] - 0.01
         assert inner.self_cpu_time_total / 1e3 >= took_ms[f"inner_{name}"] - 0.01
-        # The inner region takes its time from its own task's outer one, and nobody else does.
+        # The inner region takes its time from its own task's outer one, and no one else does.
         assert outer.self_cpu_time_total == pytest.approx(outer.cpu_time_total - inner.cpu_time_total, abs=1)
 
 

@@ -202,7 +202,7 @@ def test_the_parts_of_a_pipeline_add_up():
     shares = {name: timing / sum(report.values()) for name, timing in report.items()}
     assert sum(shares.values()) == pytest.approx(1)
     for part, least_s in took_s.items():
-        # As long as the clock inside says, and what is measured at its edges is nobody's.
+        # As long as the clock inside says, and what is measured at its edges is no one's.
         assert report[part] == pytest.approx(measure.get_metrics(part).timing.wall_time_s)
         assert report[part] >= least_s
     whole_s = measure.get_metrics("complete_pipeline").timing.wall_time_s

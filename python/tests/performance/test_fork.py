@@ -37,7 +37,7 @@ class _FailsAfterAFork(Probe):
 def test_a_child_forked_inside_a_region(monkeypatch: pytest.MonkeyPatch) -> None:
     # However long a sample takes on a busy machine: there is one at the end of each region.
     monkeypatch.setattr("stepscope.performance.monitor_session.EDGE_SHARE", 0)
-    # Another profiler whose probe cannot bear a fork keeps nobody from going on. Several: a set of them has no order.
+    # Another profiler whose probe cannot bear a fork keeps no one from going on. Several: a set of them has no order.
     others = [PerformanceProfiler(track_gpu=False) for _ in range(8)]
     for other in others:
         other._registry.probes.append(_FailsAfterAFork())

@@ -45,7 +45,7 @@ def samples(text: str) -> dict[str, float]:
 
 
 def scraped(port: int) -> dict[str, float] | None:
-    """What an endpoint says; None if nobody is there, or whoever is gets killed while it answers."""
+    """What an endpoint says; None if no one is there, or whoever is gets killed while it answers."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=10) as answer:
             return samples(answer.read().decode())
@@ -92,7 +92,7 @@ def test_metrics_are_what_was_recorded(tmp_path: pathlib.Path) -> None:
     }
     assert {name: found.get(name) for name in expected} == expected
     assert found["stepscope_process_resident_memory_bytes"] > 1 << 20
-    # The next look has the next requests, and one that nobody waits for costs nothing.
+    # The next look has the next requests, and one that no one waits for costs nothing.
     monitor.record("/a", 0.01)
     assert samples(monitor.metrics())['stepscope_requests_total{route="/a"}'] == 101
     assert monitor.metrics(openmetrics=True).endswith("# EOF\n")
@@ -232,7 +232,7 @@ def test_a_port_that_is_wrong_breaks_no_service(tmp_path: pathlib.Path) -> None:
     with pytest.warns(StepscopeWarning, match="metrics are not served: cannot listen at 192.0.2.1"):
         endpoint = monitor.serve_metrics(host="192.0.2.1")
     assert endpoint.url is None
-    # A port that somebody else has is waited for.
+    # A port that someone else has is waited for.
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -41,7 +41,7 @@ def test_the_second_slow_request_has_a_stack(tmp_path: pathlib.Path) -> None:
     frames = [frame.split(" (")[0] for frame in found["stack"]]
     assert frames[-1] == "loads_from_disk" and frames[-2] == "handle"
     assert f"test_slow.py:{loads_from_disk.__code__.co_firstlineno + 1})" in found["stack"][-1]
-    # Nobody looks any more.
+    # No one looks any more.
     deadline = time.time() + 60
     while monitor._observer._looker is not None and time.time() < deadline:
         time.sleep(0.05)

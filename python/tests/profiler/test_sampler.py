@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from stepscope import StepscopeError, StepscopeWarning
-from stepscope._native import Recording, NativeStackSampler
+from stepscope._native import NativeStackSampler, Recording
 from stepscope.profiler import profile
 from stepscope.profiler import sampler as sampler_module
 from stepscope.profiler.sampler import FrameNames, StackSampler, thread_cpu_ns

@@ -74,7 +74,7 @@ FAULTS = [
 
 def recorded(tmp_path, work, turns):
     path = tmp_path / "out.pstats"
-    # Processor time, so that what else the machine does is nobody's loop; only sleeping is seen on the wall alone.
+    # Processor time, so that what else the machine does is no one's loop; only sleeping is seen on the wall alone.
     profiler = cProfile.Profile(time.perf_counter if work is pause else time.process_time)
     profiler.runcall(work, turns)
     profiler.dump_stats(path)

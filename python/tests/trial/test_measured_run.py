@@ -67,7 +67,7 @@ def test_another_run_times_the_same_iterations_and_computes_the_same(run):
     first, _ = run(TRAINS.format(count=10**9))
     again, _ = run(TRAINS.format(count=10**9), warmup=first["warmup"], iterations=first["iterations"])
     assert (again["warmup"], again["iterations"]) == (first["warmup"], first["iterations"])
-    # Nobody seeded anything: we did.
+    # No one seeded anything: we did.
     assert again["losses"] == first["losses"]
 
 

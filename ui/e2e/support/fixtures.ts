@@ -48,7 +48,7 @@ export class Complaints {
     this.#expected.push(pattern);
   }
 
-  /** Those that nobody expected. */
+  /** Those that no one expected. */
   unexpected(): string[] {
     return this.#said.filter((text) => !this.#expected.some((pattern) => pattern.test(text)));
   }

@@ -75,7 +75,7 @@ export const KINDS = {
     paths: [TRACES.overloads],
     lacks: [...BESIDE_TRACES, "lines", "threads", ...SPECIAL],
   },
-  // Its kernels are NCCL's, but it is of one rank: there was nobody to talk to.
+  // Its kernels are NCCL's, but it is of one rank: there was no one to talk to.
   "with NCCL": {
     paths: [TRACES.nccl],
     lacks: [...BESIDE_TRACES, ...PYTHON, "lines", "threads", "memory", "modules", ...SPECIAL],

@@ -1,4 +1,4 @@
-// What a page says, as texts: figures by their label, tables row by row.
+// What a page says, as texts: numbers by their label, tables row by row.
 // Texts are read as they are shown: definitions that wait for a hover are part of the page, too, but not in sight.
 
 import type { Locator, Page } from "@playwright/test";

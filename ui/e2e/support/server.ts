@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 import { PROGRAM, UI_DIR } from "./paths.ts";
 
 const PATIENCE_MS = 30_000;
-/** Somebody else may take a free port before we do. */
+/** Someone else may take a free port before we do. */
 const TRIES = 5;
 
 export class LiveServer {

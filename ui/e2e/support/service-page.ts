@@ -88,7 +88,7 @@ function answer(route: Route, self: ServicePage): Promise<void> {
   return file(route, name, { "Content-Security-Policy": POLICY });
 }
 
-/** The page as a report: the dashboards lie inside it, and nobody answers. */
+/** The page as a report: the dashboards lie inside it, and no one answers. */
 export async function serveReport(page: Page): Promise<string> {
   const section = (name: string, value: unknown) =>
     `<script type="text/plain" id="pack:${name}">${gzipSync(JSON.stringify(value)).toString("base64")}</script>`;

@@ -2,11 +2,11 @@
 // restart, and the counters of its machine. Worked out anew for each question, the same every time.
 
 import type {
-  Exemplar,
-  ServiceEvent,
   Concern,
+  Exemplar,
   RouteRow,
   ServiceDashboard,
+  ServiceEvent,
   ServiceQuery,
   Span,
   Summary,

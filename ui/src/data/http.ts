@@ -6,10 +6,10 @@ import type * as types from "./types.ts";
 import type {
   BaselineListed,
   Counters,
+  ErrorReply,
   MetricHistory,
   Names,
   PathPieces,
-  ErrorReply,
   ShownPages,
   StillLoading,
 } from "./wire.ts";
@@ -25,7 +25,7 @@ const RESTARTED: types.Problem = {
   hint: "Each start has its own token: open the URL that `stepscope view` printed last.",
 };
 
-/** Told when a load makes progress and when the server goes or comes back. */
+/** Called when a load makes progress and when the server goes or comes back. */
 export interface Watcher {
   loading(run: number, read: number, total: number): void;
   online(yes: boolean): void;

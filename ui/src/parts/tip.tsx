@@ -51,7 +51,7 @@ export function tipOn(content: ComponentChildren) {
   };
 }
 
-/** Stands once in the page. */
+/** Is once in the page. */
 export function TipLayer() {
   const box = useRef<HTMLDivElement>(null);
   const now = shown.value;

@@ -7,7 +7,7 @@ export function isXla(framework: string | null | undefined): boolean {
   return framework === "JAX" || framework === "TensorFlow";
 }
 
-/** What ran; null where it is none of the frameworks, undefined as long as nobody knows. */
+/** What ran; null where it is none of the frameworks, undefined as long as no one knows. */
 export function useFramework(): string | null | undefined {
   return useAsk<InfoAnswer>("info").data?.info.framework;
 }

@@ -85,7 +85,7 @@ describe("the scale", () => {
   it("cuts off a few steps that tower over the rest, and only those", () => {
     expect(roof([30, 31, 29, 30, 10_000])).toBeCloseTo(40.3);
     expect(roof([30, 31, 29, 30, 60])).toBeUndefined();
-    expect(roof([10, 10, 10, 60, 60, 60])).toBeUndefined(); // two kinds of steps are no outliers
+    expect(roof([10, 10, 10, 60, 60, 60])).toBeUndefined(); // two kinds of steps are not outliers
     expect(roof([1, 1000, 1])).toBeUndefined(); // too few to call one unusual
     expect(roof([0, 0, 0, 0])).toBeUndefined();
   });

@@ -55,7 +55,7 @@ describe("rows in sight", () => {
     expect(rowTop(3, opened)).toBe(3 * ROW_PX);
     expect(rowTop(4, opened)).toBe(4 * ROW_PX + 300);
     for (const index of [0, 2, 3, 4, 50]) expect(rowAt(rowTop(index, opened), opened)).toBe(index);
-    expect(rowAt(4 * ROW_PX + 150, opened)).toBe(3); // inside what stands below the opened row
+    expect(rowAt(4 * ROW_PX + 150, opened)).toBe(3); // inside what is below the opened row
   });
 
   it("cover the window whatever is opened", () => {

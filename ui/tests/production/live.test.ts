@@ -5,7 +5,7 @@ import { dashboardOf, NOW } from "../../e2e/support/service.ts";
 import { APART_MS, Refresher } from "../../src/views/production/live.ts";
 import { keyOf, merged } from "../../src/views/production/merge.ts";
 
-/** A clock that goes only when it is told to. */
+/** A clock that goes only when it is asked to. */
 function stage() {
   let now = 10_000;
   let waiting: { at: number; run: () => void }[] = [];

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 
-// The parts of a browser that addresses need. The event of a change is told later, as browsers do.
+// The parts of a browser that addresses need. The event of a change comes later, as browsers do.
 const location = { hash: "" };
 vi.stubGlobal("location", location);
 vi.stubGlobal("history", {
@@ -63,7 +63,7 @@ describe("the address", () => {
 
   it("does not lose what was changed just before, either", () => {
     pushParams({ to: 30 });
-    setParams({ sel: 7 }); // the event of the first change has not been told yet
+    setParams({ sel: 7 }); // the event of the first change has not come yet
     expect(location.hash).toBe("#/timeline?run=2&step=5&from=10&to=30&sel=7");
   });
 });

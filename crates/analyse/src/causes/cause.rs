@@ -159,7 +159,7 @@ impl ByCause {
         sum(&self.0[4..]).saturating_sub(self.unknown())
     }
 
-    /// The time for which nobody can say whether the device was busy.
+    /// The time for which no one can say whether the device was busy.
     pub fn unknown(&self) -> i64 {
         self.get(Cause::DEVICE_UNRECORDED)
     }

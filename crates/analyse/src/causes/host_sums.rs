@@ -66,7 +66,7 @@ impl HostSums {
         for s in segments {
             let ns = self.length_near((s.start, s.end), &mut near);
             let sum = &mut sums[s.activity as usize];
-            // Threads overlap, so that all together may not fit; those of one do, and only they are told apart.
+            // Threads overlap, so that all together may not fit; those of one do, and only they are distinguished.
             *sum = sum.wrapping_add(ns);
         }
     }

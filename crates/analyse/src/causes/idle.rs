@@ -7,7 +7,7 @@
 //!
 //! Steps cut the time between two pieces of work into gaps. A device without work has one in every step, so gaps are
 //! not kept: what is kept is the dry stretch between two pieces of work, of which there are as many as the file has
-//! work, and gaps are made from it when somebody looks at them one by one.
+//! work, and gaps are made from it when someone looks at them one by one.
 
 use std::cell::OnceCell;
 use std::ops::Range;

@@ -45,7 +45,7 @@ pub struct Verdict {
     pub grade: Grade,
     /// What the run is bound by: `gpu`, `host`, `data_loading`, `communication`, and so on.
     pub bound_by: &'static str,
-    /// The share of the time for which nobody can say what the device did.
+    /// The share of the time for which no one can say what the device did.
     pub unknown_share: f64,
     /// Whether Python is the largest part of what it blames, so that a function could be named.
     #[serde(skip)]
@@ -264,7 +264,7 @@ pub fn verdict(account: &Account, circumstances: &Circumstances) -> Option<Verdi
 /// The verdict on the time that is known.
 fn of_known(run: &UnprofiledAccount, recorded: &UnprofiledAccount) -> Verdict {
     let idle_here = recorded.part(recorded.causes.idle());
-    // Said only where it makes a difference that somebody would notice; otherwise the numbers are those of the account.
+    // Said only where it makes a difference that someone would notice; otherwise the numbers are those of the account.
     let differs = (idle_here - run.part(run.causes.idle())).abs() >= 0.05;
     let run = if differs { run } else { recorded };
     let (idle, busy) = (run.part(run.causes.idle()), run.part(run.causes.busy()));
@@ -349,7 +349,7 @@ fn percent(share: f64) -> String {
 fn host_only(row: &AccountRow, circumstances: &Circumstances) -> Verdict {
     let (cause, ns) = row.causes.by_size().first().copied().unwrap_or((Cause::Host(Activity::Unrecorded), 0));
     let share = percent(ns as f64 / row.wall_ns as f64);
-    // That there is no device stands above every first screen ("host only").
+    // That there is no device is above every first screen ("host only").
     let beginning = match circumstances.launches_without_work {
         0 => "The".to_owned(),
         n => format!("The program launched device work {n} times, but none of it was recorded: the"),

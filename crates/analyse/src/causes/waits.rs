@@ -1,4 +1,4 @@
-//! Synchronization: calls in which the host stands still until a device has caught up.
+//! Synchronization: calls in which the host is stalled until a device has caught up.
 //!
 //! A call waits if its name says so (`cudaStreamSynchronize`, `cudaDeviceSynchronize`, a plain `cudaMemcpy`), if it
 //! is a copy that was over before the call returned although it moved pageable memory or brought data back, or if

@@ -1,4 +1,4 @@
-//! Copies and fills: how many bytes moved, between which memories, and how fast.
+//! Copies and memsets: how many bytes moved, between which memories, and how fast.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -91,7 +91,7 @@ struct CopyTotals {
     bytes_ns: i64,
 }
 
-/// Copies and fills by name.
+/// Copies and memsets by name.
 pub fn copies(trace: &Trace, selection: &Selection) -> CopiesReport {
     copies_of(trace, selection, None)
 }

@@ -33,7 +33,7 @@ impl<'a> KernelKinds<'a> {
         let mut eligible = vec![false; slices.len()];
         for (lane, _) in trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Host) {
             for id in slices.of_lane(lane).filter(|&id| counts(slices.kind(id))) {
-                // A parent stands before its children, so its answer is there already.
+                // A parent comes before its children, so its answer is there already.
                 let inherited = tree.parent(id).is_some_and(|parent| eligible[parent.index()]);
                 eligible[id.index()] =
                     inherited || (slices.kind(id) == Kind::HostOp && ops.get(slices.name(id)));

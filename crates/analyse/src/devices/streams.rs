@@ -2,7 +2,7 @@
 
 use stepscope_model::{Domain, Ns, SliceId, Tag, Trace};
 
-/// A stream that stands still longer than this behind its own work waits for something else. HTA draws the line here too.
+/// A stream that is stalled longer than this behind its own work waits for something else. HTA draws the line here too.
 pub(crate) const MAX_QUEUED_GAP: Ns = Ns(30_000);
 
 /// No launch takes longer than this to arrive: work that starts later waited for something else.

@@ -9,7 +9,7 @@ use crate::steps::ITERATIONS;
 pub const PROGRAM: &str = "stepscope_program";
 /// What `stepscope.profile` says about itself.
 const RECORDER: &str = "stepscope_recorder";
-/// A longer command line helps nobody.
+/// A longer command line helps no one.
 const MAX_PROGRAM_BYTES: usize = 1_000;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub enum Recorder {
     Run { program: String },
     /// `stepscope.profile`.
     Profile,
-    /// PyTorch's profiler, or nobody knows.
+    /// PyTorch's profiler, or no one knows.
     Torch,
 }
 

@@ -34,7 +34,7 @@ pub struct AcrossRow {
 /// A snapshot with what was worked out of it.
 pub type AnalyzedSnapshot<'a> = (&'a Snapshot, &'a [History], &'a Places);
 
-/// Lines that hold more at the end of each snapshot than of the one before, and this much more at least in all; the most first.
+/// Lines that hold more at the end of each snapshot than of the one before, and this much more at least in total; the most first.
 pub fn across(snapshots: &[AnalyzedSnapshot<'_>], min_bytes: u64) -> Vec<AcrossRow> {
     let mut levels: BTreeMap<(i64, String), Vec<u64>> = BTreeMap::new();
     for (at, (snapshot, histories, places)) in snapshots.iter().enumerate() {

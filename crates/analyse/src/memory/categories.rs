@@ -114,7 +114,7 @@ impl<'a> Categories<'a> {
             _ if made.module_made => Category::Parameter,
             Some(freed) if backward(made) && backward(freed) => Category::Temporary,
             Some(_) if backward(made) => Category::Gradient,
-            // Never freed and made by nobody: a gradient that is kept, or the workspace of a library.
+            // Never freed and made by no one: a gradient that is kept, or the workspace of a library.
             None if backward(made) => Category::Unknown,
             Some(freed) if backward(freed) => Category::Activation,
             Some(freed) if made.forward && freed.forward => Category::Temporary,

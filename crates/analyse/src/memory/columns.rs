@@ -123,7 +123,7 @@ pub struct Times {
     at: Packed,
 }
 
-/// What stands for no time.
+/// What represents no time.
 const NEVER: i64 = i64::MIN;
 
 impl Times {

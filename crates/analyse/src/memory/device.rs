@@ -13,7 +13,7 @@ pub(super) struct DeviceKey {
 }
 
 impl DeviceKey {
-    /// The one that stands for all devices past the limit.
+    /// The one that represents all devices past the limit.
     pub(super) const REST: DeviceKey = DeviceKey { kind: None, id: None, rest: true };
 
     pub(super) fn label(self) -> String {

@@ -169,7 +169,7 @@ impl DeviceEntries<'_> {
     }
 }
 
-/// A snapshot by device, in one look at it: a file may name a device for every entry.
+/// A snapshot by device, in one pass: a file may name a device for every entry.
 pub(crate) fn by_device(snapshot: &Snapshot) -> Vec<DeviceEntries<'_>> {
     let devices = snapshot.devices();
     let table = &snapshot.history;

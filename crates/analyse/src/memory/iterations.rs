@@ -25,7 +25,7 @@ const MIN_FREED_SHARE: f64 = 0.7;
 /// What shows where an iteration begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum IterationMark {
-    /// A named range; of several that differ in their numbers alone, `#` stands for the number.
+    /// A named range; of several that differ in their numbers alone, `#` represents the number.
     Range(String),
     /// Allocations of one size at one line.
     Allocations,
@@ -95,7 +95,7 @@ fn without_numbers(name: &str) -> String {
 struct Range {
     begins: Vec<Ns>,
     last_end: Option<Ns>,
-    /// How many ranges were open around them, in all.
+    /// How many ranges were open around them, in total.
     depth: u64,
 }
 

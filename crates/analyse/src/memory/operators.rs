@@ -80,7 +80,7 @@ impl Column {
         self.touched[id.index() / 64] |= 1 << (id.index() % 64);
     }
 
-    /// Takes every sum out, the last slice first. A parent stands before its children, so its sum is complete
+    /// Takes every sum out, the last slice first. A parent comes before its children, so its sum is complete
     /// when its turn comes.
     fn hand_up(&mut self, tree: &CallTree, mut take: impl FnMut(SliceId, Sum)) {
         for word in (0..self.touched.len()).rev() {

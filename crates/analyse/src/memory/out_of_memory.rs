@@ -81,7 +81,7 @@ pub fn out_of_memory(snapshot: &Snapshot, history: &History, places: &Places, mo
     history.refusals.iter().enumerate().map(explain).collect()
 }
 
-/// Whether the allocator was told to let segments grow.
+/// Whether the allocator was set to let segments grow.
 pub fn is_expandable(snapshot: &Snapshot) -> bool {
     snapshot.segments.iter().any(|segment| segment.expandable)
         || snapshot.settings.iter().any(|(name, value)| {

@@ -26,7 +26,7 @@ pub const DEFINITIONS: &[Definition] = definitions! {
     "process_bytes", "Memory" => "Memory of the process at a moment.";
 };
 
-/// A look at a process.
+/// A sample of a process.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProcessPoint {
     pub at_ns: i64,

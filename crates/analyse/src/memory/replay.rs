@@ -1,4 +1,4 @@
-//! Replaying a history: one look at it says which addresses there are and what was there before, a second one what was held
+//! Replaying a history: one pass says which addresses there are and what was there before, a second one what was held
 //! after every entry.
 //!
 //! Addresses are numbered in the order in which they are first seen, so that what lies where is a column and not a tree, and
@@ -25,7 +25,7 @@ const ROUNDING_BYTES: u64 = 512;
 /// What is left of a large block is kept apart if it is longer.
 const LARGE_REMAINDER_BYTES: u64 = 1 << 20;
 const SMALL_REQUEST_BYTES: u64 = 1 << 20;
-/// Blocks that are looked at, in all, to say how long the longest free stretch was at each refusal. Later refusals of a
+/// Blocks that are looked at, in total, to say how long the longest free stretch was at each refusal. Later refusals of a
 /// history that has more get the last answer: it would take hours otherwise, and no program is refused so often.
 const MAX_BLOCKS_LOOKED_AT: u64 = 50_000_000;
 const NONE: u32 = u32::MAX;
@@ -58,7 +58,7 @@ struct InitialBlock {
     stack: StackId,
 }
 
-/// What one look at a history shows.
+/// What one pass over a history shows.
 struct HistorySurvey {
     addresses: Vec<u64>,
     /// By entry, the number of its address; [`NONE`] if it is not about a block.

@@ -70,7 +70,7 @@ impl Category {
     }
 }
 
-/// What the name of an operator says about the kernels it launches itself. Operators whose kernels are told better by
+/// What the name of an operator says about the kernels it launches itself. Operators whose kernels are better known by
 /// their own names (`aten::add`, `aten::_cudnn_rnn`) and those of other libraries say nothing.
 pub(crate) fn of_operator(name: &str) -> Option<Category> {
     let name = name.strip_prefix("aten::")?;

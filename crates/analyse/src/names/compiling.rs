@@ -1,6 +1,6 @@
 //! What the names that torch.compile leaves in a trace say: compiled regions, graphs, guards and the compiler itself.
 
-/// Around every look for compiled code that fits the call: the guards.
+/// Around every check for compiled code that fits the call: the guards.
 pub const CACHE_LOOKUP: &str = "TorchDynamo Cache Lookup";
 
 /// Which frame was compiled, and for which time: `3/1` is the second version of frame 3.
@@ -60,7 +60,7 @@ pub fn phase(name: &str) -> Option<&str> {
     name.strip_suffix(" (dynamo_timed)")
 }
 
-/// The id in `entire_frame_compile_data: fn_name=…, compile_id=1/2`, which stands inside of what it is about.
+/// The id in `entire_frame_compile_data: fn_name=…, compile_id=1/2`, which is inside what it is about.
 pub fn compiled_for(name: &str) -> Option<CompileId> {
     let (what, words) = name.split_once("_data: ")?;
     if what.contains(' ') {

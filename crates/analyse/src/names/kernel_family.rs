@@ -56,7 +56,7 @@ pub(crate) fn kernel_family(name: &str) -> KernelFamily {
         return KernelFamily::Communication;
     }
     let full = demangled(name).to_ascii_lowercase();
-    // Template arguments name the functions applied; what the kernel is stands before them.
+    // Template arguments name the functions applied; what the kernel is comes before them.
     let head = full.split('<').next().unwrap_or(&full);
     let says = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
     // One step of a product that was split is no reduction of its own.

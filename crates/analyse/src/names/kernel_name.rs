@@ -3,7 +3,7 @@
 //! A C++ kernel name says the same thing three times (template arguments, argument list, lambda
 //! signatures) and hides the one word that matters. [`short`] keeps that word. It is for reading, not for
 //! grouping: two different kernels (say, two vector widths of one template) may share a short form.
-//! Everything here is total and close to linear in the input: names come from files nobody vouches for.
+//! Everything here is total and close to linear in the input: names come from files no one vouches for.
 
 mod arguments;
 mod library;

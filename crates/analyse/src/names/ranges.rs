@@ -1,6 +1,6 @@
 //! What the name of a host range says: a step, the fetching of a batch, a module's call.
 
-/// What stands before the class of a module in the name of its call.
+/// What comes before the class of a module in the name of its call.
 pub(crate) const MODULE_CALL: &str = "nn.Module: ";
 
 /// The number in `ProfilerStep#N`, or in `train (step N)`, as steps of JAX and TensorFlow are called here.
@@ -26,7 +26,7 @@ pub fn optimizer_step(name: &str) -> Option<&str> {
     Some(optimizer.strip_suffix(".step").unwrap_or(optimizer))
 }
 
-/// Whether a range of this name is a part of a step, wherever it stands: a layer, or what a framework does in one. A
+/// Whether a range of this name is a part of a step, wherever it is: a layer, or what a framework does in one. A
 /// heuristic over words people use.
 pub fn is_part_of_step(range: &str) -> bool {
     const FRAMEWORKS: [&str; 6] =

@@ -1,9 +1,9 @@
-//! Whether a kernel runs on tensor cores (AMD: matrix cores), told by its name.
+//! Whether a kernel runs on tensor cores (AMD: matrix cores), recognized by its name.
 //!
 //! A trace does not record which pipe a kernel used, so this is a heuristic over the names that the
 //! vendors' libraries give their kernels. There are three answers: [`TensorCores::Unknown`] is that of a name
 //! without evidence. Triton kernels (`triton_tem_fused_mm_0`, `attn_fwd`) may well use tensor cores but never
-//! say so, and a kernel somebody wrote by hand may be called anything. The `classic_*` functions answer exactly
+//! say so, and a kernel someone wrote by hand may be called anything. The `classic_*` functions answer exactly
 //! as the TensorBoard profiler plugin does, for comparing numbers with it.
 
 mod kernels;

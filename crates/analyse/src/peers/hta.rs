@@ -4,7 +4,7 @@
 //! Each analysis takes a [`Loading`](loading::Loading): by default every slice counts and times are exact, while
 //! [`Loading::hta`](loading::Loading::hta) does what HTA does to a file before it looks at it (whole microseconds,
 //! without the last step and without work that no recorded call launched). The rules are those of HTA 0.6.1. Where
-//! a rule of HTA's has a known weakness it is kept and said, not mended: mended numbers belong to the modules of
+//! a rule of HTA's has a known weakness it is kept and said, not repaired: repaired numbers belong to the modules of
 //! our own. Not kept: HTA takes a host operator with an argument named `stream` for device work, and treats streams
 //! of equal number on several devices as one.
 

@@ -53,9 +53,9 @@ impl InstructionKind {
 pub struct InstructionCost {
     /// What it is for the most part.
     pub kind: InstructionKind,
-    /// Floating-point operations that it needs; none where that cannot be told.
+    /// Floating-point operations that it needs; none where that cannot be known.
     pub flops: Option<u64>,
-    /// Bytes it reads and writes at the least; none where that cannot be told.
+    /// Bytes it reads and writes at the least; none where that cannot be known.
     pub bytes: Option<u64>,
     /// The type of the elements that matrix products and convolutions multiply, else of the result (`bf16`).
     pub element: &'static str,

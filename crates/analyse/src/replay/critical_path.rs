@@ -19,7 +19,7 @@ use crate::threads::activity::Activity;
 
 pub use pieces::PieceRow;
 
-/// Stands for the name of what is no slice.
+/// Represents the name of what is no slice.
 const NOTHING_RECORDED: &str = "(nothing recorded)";
 
 pub const DEFINITIONS: &[Definition] = definitions! {

@@ -147,11 +147,11 @@ impl Graph {
             }
             (EdgeWork::Device, Some(work)) => scenario.device(work, edge.ns),
             (EdgeWork::Beside, Some(before)) => {
-                // The end of work stands behind its start.
+                // The end of work comes after its start.
                 let whole = (self.time(edge.from + 1) - self.time(edge.from)).0.max(1);
                 (scenario.device(before, whole) as f64 / whole as f64 * edge.ns as f64).round() as i64
             }
-            // Nobody launches what is gone: whatever stands behind it in the queue does not wait for that.
+            // No one launches what is gone: whatever comes after it in the queue does not wait for that.
             (EdgeWork::Idle(Cause::LaunchLatency), Some(work)) if scenario.device(work, 1 << 20) == 0 => {
                 return None;
             }

@@ -36,7 +36,7 @@ struct Burst {
     lane: LaneId,
 }
 
-/// A thread of a framework's own that goes on after a rest: somebody gave it work.
+/// A thread of a framework's own that goes on after a rest: someone gave it work.
 pub(super) struct Wake {
     pub(super) lane: LaneId,
     pub(super) at: Ns,
@@ -177,7 +177,7 @@ fn chain(
         match call {
             // A thread that waits for another takes no time of its own; the other's nodes say how long.
             _ if waits_for_thread => graph.edge(node, next, 0, EdgeWork::Host(current.activity), current.slice),
-            // Nobody knows what was waited for, so nobody can take it away.
+            // No one knows what was waited for, so no one can take it away.
             _ if current.activity == Activity::DeviceUnrecorded => {
                 graph.measured(node, next, EdgeWork::Host(current.activity), None);
             }
@@ -193,7 +193,7 @@ fn chain(
     first..node + 1
 }
 
-/// Where the main thread stands in Python while a thread of the backward pass, begun inside that stretch, works.
+/// Where the main thread is in Python while a thread of the backward pass, begun inside that stretch, works.
 fn bursts(host: &HostTime) -> Vec<Burst> {
     let Some(main) = host.main() else { return Vec::new() };
     let mut found = Vec::new();

@@ -132,7 +132,7 @@ impl Recording {
         }
     }
 
-    /// What recording took of a piece of a segment, which is so long in all.
+    /// What recording took of a piece of a segment, which is so long in total.
     pub(crate) fn of_piece(&self, segment: usize, ns: i64, whole: i64) -> i64 {
         let all = self.of_segment.get(segment).copied().map_or(0, i64::from);
         if ns >= whole { all } else { (i128::from(all) * i128::from(ns) / i128::from(whole.max(1))) as i64 }

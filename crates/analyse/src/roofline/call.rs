@@ -13,7 +13,7 @@ pub(super) struct Call {
     strides: Vec<Input>,
     types: Vec<String>,
     concrete: Vec<String>,
-    /// The element type of lists of tensors, where a kernel's name told it.
+    /// The element type of lists of tensors, where a kernel's name gave it.
     list_element: Option<Element>,
 }
 

@@ -227,7 +227,7 @@ fn finish(trace: &Trace, costs: &mut OpCosts) {
 
 /// Whether a kernel that multiplies `float` rounds it to TF32 on tensor cores, by its name.
 fn runs_in_tf32(kernel: &str) -> bool {
-    // Names without a type, or with that of the operands, are told by the instructions they use.
+    // Names without a type, or with that of the operands, are recognized by the instructions they use.
     match precision(kernel) {
         Some("tf32") => true,
         Some("fp32") | None => !is_amd(kernel) && kernel_uses_tensor_cores(kernel),

@@ -21,7 +21,7 @@ pub struct Efficiency {
 }
 
 impl Efficiency {
-    /// What is assumed unless somebody knows better: what large kernels reach on an H200.
+    /// What is assumed unless someone knows better: what large kernels reach on an H200.
     pub const ASSUMED: Efficiency = Efficiency { matrix: 0.65, attention: 0.4, memory: 0.8 };
 }
 

@@ -90,7 +90,7 @@ pub struct InstructionRow {
     /// The line in that file.
     pub line: Option<u32>,
     pub fused: Option<String>,
-    /// How many instructions the row stands for.
+    /// How many instructions the row represents.
     pub instructions: u64,
     /// Its own time that only the order of a captured graph ties to it.
     pub by_order_ns: i64,

@@ -163,7 +163,7 @@ fn use_of(step: i64, wall: Ns, partial: bool, ops: &[(Ns, &OpCost)], covered: Ke
     }
     // Of equals the narrower, so that the answer does not depend on the order.
     let precision = by_precision.iter().max_by_key(|(precision, sum)| (*sum, *precision)).map(|(p, _)| *p);
-    // The slowest device bounds nothing here: all of one kind is the rule, and the first stands for all.
+    // The slowest device bounds nothing here: all of one kind is the rule, and the first represents all.
     let hardware = ops.iter().find_map(|(_, op)| op.hardware);
     let peak = precision.and_then(|p| hardware?.peak_tflops(p, Pipe::Matrix));
     let devices = devices.len() as u64;

@@ -54,7 +54,7 @@ pub enum Pipe {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) bytes: u64,
-    /// What a matrix product of it runs in; `None` for types nobody multiplies.
+    /// What a matrix product of it runs in; `None` for types no one multiplies.
     pub(super) precision: Option<Precision>,
 }
 

@@ -24,7 +24,7 @@ impl Run {
         let trace = Arc::new(empty.finish());
         let run =
             Run::from_parts(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)));
-        // Nobody else has it yet.
+        // No one else has it yet.
         let _ = run.whole.places.set(places);
         run
     }

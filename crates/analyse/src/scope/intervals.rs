@@ -80,7 +80,7 @@ impl Intervals {
 #[derive(Clone, Debug, Default)]
 pub struct CumulativeSpans {
     set: Intervals,
-    /// How much the set holds before each interval, and in all: less than 2^64, since nothing overlaps.
+    /// How much the set holds before each interval, and in total: less than 2^64, since nothing overlaps.
     before: Vec<u64>,
 }
 

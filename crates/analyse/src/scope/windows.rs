@@ -10,7 +10,7 @@ pub(crate) struct Windows {
     spans: Vec<(Ns, Ns)>,
     /// Which of the windows given each one is.
     positions: Vec<u32>,
-    /// How much time lies in the windows before each, and in all. Disjoint windows hold less than 2^64 in all.
+    /// How much time lies in the windows before each, and in total. Disjoint windows hold less than 2^64 in total.
     before: Vec<u64>,
 }
 

@@ -18,7 +18,7 @@ const MAX_REPEATS_ADVISED: f64 = 1_000.0;
 /// What is asked of a comparison.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What stands for the values of one repeat.
+    /// What represents the values of one repeat.
     pub statistic: Statistic,
     /// The smallest difference that matters, as a share of the baseline: 0.05 is 5%.
     pub margin: f64,

@@ -1,20 +1,20 @@
 //! Whether levels keep growing: the one definition of a leak, whatever was measured.
 //!
-//! "It grew by 100 MB" is no leak: caches fill, allocators keep. A leak goes on. So levels grow if their slope (Theil and Sen's,
+//! "It grew by 100 MB" is not a leak: caches fill, allocators keep. A leak goes on. So levels grow if their slope (Theil and Sen's,
 //! which outliers do not move) is surely above zero, over all of them and over their second half, the second half is not
 //! much flatter than the whole, and they rise by enough to matter.
 
 use super::student::mean_interval;
 use super::theil_sen::{Slope, theil_sen};
 
-/// When levels count as growing. The numbers are heuristics; each stands in `stepscope.toml` under its name there.
+/// When levels count as growing. The numbers are heuristics; each is in `stepscope.toml` under its name there.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub struct GrowthRule {
     /// How sure it must be that the slope is above zero.
     pub confidence: f64,
     /// Levels needed, without those of the warm-up.
     pub min_levels: usize,
-    /// How steep the second half must be, as a share of the whole: growth that stops is no leak.
+    /// How steep the second half must be, as a share of the whole: growth that stops is not a leak.
     pub steadiness: f64,
     /// How well a straight line must fit the levels (R²).
     pub fit: f64,

@@ -17,7 +17,7 @@ struct CompiledRun {
     last: SliceId,
 }
 
-/// A run that a call handed over: where the call stands, and where the run ended.
+/// A run that a call handed over: where the call is, and where the run ended.
 pub(super) struct AsyncRun {
     /// When it was handed over.
     pub(super) call: (Ns, Ns),

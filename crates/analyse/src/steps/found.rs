@@ -32,7 +32,7 @@ const MIN_COVERED: f64 = 0.5;
 /// Names are cut to so many characters.
 const MAX_NAME_CHARS: usize = 60;
 
-/// What stands for a step where none are marked.
+/// What represents a step where none are marked.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "StepsFoundBy")]

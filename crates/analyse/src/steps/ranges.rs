@@ -1,4 +1,4 @@
-//! The host ranges that are steps, or what stands in for them.
+//! The host ranges that are steps, or what replaces them.
 
 use stepscope_model::{Domain, Kind, LaneId, Ns, StrId, Trace};
 

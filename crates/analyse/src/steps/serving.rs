@@ -49,7 +49,7 @@ impl FoundBy {
 
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Iteration {
-    /// What stands for it in the trace.
+    /// What represents it in the trace.
     pub name: String,
     pub kind: IterationKind,
     pub start_ns: i64,

@@ -35,7 +35,7 @@ pub enum Partial {
 pub struct Step {
     /// The N of `ProfilerStep#N`; -1 for a whole trace.
     pub step: i64,
-    /// The range's name, or what stands in for it.
+    /// The range's name, or what replaces it.
     pub name: String,
     pub start_ns: i64,
     /// Where it ends, with its device work.

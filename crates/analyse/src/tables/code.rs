@@ -22,7 +22,7 @@ use crate::scope::windows::{Windows, signed};
 use crate::threads::callers::Callers;
 use crate::threads::sampled::{SampleLanes, SampledCallers};
 
-/// Stands for no region.
+/// Represents no region.
 const NONE: u32 = u32::MAX;
 /// What is charged to unlinked_row.
 pub const NO_PYTHON: &str = "(no function of the program)";

@@ -1,7 +1,7 @@
 //! Collectives: how much each moves between ranks, how fast, and how much of it nothing hides.
 //!
 //! A call is a kernel that communicates, or a host range of a library that communicates from the host (Gloo, MPI). What
-//! it moves stands beside it, or beside the operator that launched it (`record_param_comms`); where neither says, a
+//! it moves is beside it, or beside the operator that launched it (`record_param_comms`); where neither says, a
 //! Gloo range's own input does.
 
 use foldhash::fast::RandomState;

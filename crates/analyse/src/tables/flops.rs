@@ -125,7 +125,7 @@ impl<'a> Flops<'a> {
         Flops { trace, known: HashMap::default() }
     }
 
-    /// The operations of one call; 0 where they cannot be told.
+    /// The operations of one call; 0 where they cannot be known.
     pub fn count_call(&mut self, id: SliceId, formula: Formula) -> u64 {
         let args = self.trace.args(id);
         let Some(dims) = args.text_id(Attr::InputShapes) else { return 0 };

@@ -177,7 +177,7 @@ impl<'a> Names<'a> {
         ((!file.is_empty()).then(|| file.to_owned()), line)
     }
 
-    /// Whether it stands for a thread that waits.
+    /// Whether it represents a thread that waits.
     pub(crate) fn is_waiting(&self, function: FunctionId) -> bool {
         self.name(function) == WAITING
     }
@@ -286,7 +286,7 @@ fn stacked(profile: &Profile, names: &Names<'_>, value: usize) -> Functions {
     }
 }
 
-/// Of a profile that has only lines: a function's total is the sum of its lines, and nobody knows what is its own.
+/// Of a profile that has only lines: a function's total is the sum of its lines, and no one knows what is its own.
 fn timed_lines(profile: &Profile, names: &Names<'_>) -> Functions {
     let mut rows = Vec::new();
     let total = profile.lines.iter().map(|line| line.ns.0).fold(0, i64::saturating_add);

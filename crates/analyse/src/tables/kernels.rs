@@ -1,6 +1,6 @@
 //! Kernels: which ones take the device's time, launched by which operator and in which form.
 //!
-//! Copies and fills have their own answer in [`crate::devices::copies`]. Numbers the producer did not write (AMD's files
+//! Copies and memsets have their own answer in [`crate::devices::copies`]. Numbers the producer did not write (AMD's files
 //! have no registers, blocks per SM or occupancy) are absent, never zero.
 
 mod rows;
@@ -86,7 +86,7 @@ pub struct KernelRow {
     pub blocks_per_sm: Option<f64>,
     /// Estimated achieved occupancy in percent, a mean weighted by duration.
     pub occupancy_percent: Option<f64>,
-    /// Whether it uses tensor cores, told by its name.
+    /// Whether it uses tensor cores, recognized by its name.
     pub tensor_core: TensorCores,
 }
 

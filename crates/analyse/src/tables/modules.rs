@@ -21,7 +21,7 @@ use crate::scope::selection::Selection;
 pub enum Origin {
     /// Calls named `nn.Module: X_0` of a recording with Python stacks.
     PythonCalls,
-    /// The text `Module Hierarchy` on operators; calls of a module are not told apart.
+    /// The text `Module Hierarchy` on operators; calls of a module are not distinguished.
     HierarchyText,
     /// The file names no modules.
     None,
@@ -87,7 +87,7 @@ pub struct ModulesLedger {
 pub struct ModulesReport {
     /// How the modules were found.
     pub origin: Origin,
-    /// The tree as a list: a module stands after the one around it; neighbors in order of first call.
+    /// The tree as a list: a module comes after the one around it; neighbors in order of first call.
     pub modules: Vec<Module>,
     /// Where all device time went.
     pub ledger: ModulesLedger,

@@ -55,7 +55,7 @@ pub enum Attribution {
     Launch,
 }
 
-/// On which thread a runtime call stands that names no operator.
+/// On which thread a runtime call is that names no operator.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StrayCalls {

@@ -1,7 +1,7 @@
 //! The Python functions of a trace as a profile: what was on the stack, and for how long.
 //!
 //! Where calls were recorded (PyTorch with stacks, VizTracer), the profile also counts them. Where a sampler looked at the
-//! stacks, nobody knows how often a function was called.
+//! stacks, no one knows how often a function was called.
 
 use std::borrow::Cow;
 
@@ -94,7 +94,7 @@ fn rows_of_lines(lines: HashMap<(FrameId, u32), Ns, RandomState>) -> Vec<LineRow
     for ((function, _), ns) in &lines {
         *sums.entry(*function).or_default() += *ns;
     }
-    // Nobody counted how often a line ran.
+    // No one counted how often a line ran.
     let row = |((function, line), ns)| LineRow { function, line, hits: 0, ns };
     let mut rows: Vec<LineRow> = lines.into_iter().map(row).collect();
     rows.sort_unstable_by_key(|row| (std::cmp::Reverse(sums[&row.function]), row.function, row.line));
@@ -200,7 +200,7 @@ impl ProfileBuilder<'_> {
 fn is_profilers(frame: PythonFrame<'_>, above: bool) -> bool {
     let ours = frame.file.starts_with("stepscope/") || frame.file.contains("/stepscope/_launch/");
     let theirs = frame.file.contains("torch/profiler/") || frame.file.contains("torch/autograd/profiler.py");
-    // It stands around every import that is waited for.
+    // It surrounds every import that is waited for.
     (ours && frame.name != "exec_module") || (theirs && above)
 }
 
@@ -225,7 +225,7 @@ fn is_owner(name: &str) -> bool {
 struct CallTable {
     rows: Vec<CallRow>,
     places: HashMap<FrameId, usize, RandomState>,
-    /// Where a caller stands among those of a function.
+    /// Where a caller is among those of a function.
     callers: HashMap<(FrameId, FrameId), usize, RandomState>,
     /// How many calls of a function are open, and of a function by another.
     open: HashMap<FrameId, u64, RandomState>,

@@ -1,4 +1,4 @@
-//! Time of a profile in functions that are told by their names, and which of the program's own functions asked for them.
+//! Time of a profile in functions that are recognized by their names, and which of the program's own functions asked for them.
 //!
 //! A stack counts once, where the first of these functions was entered. Threads overlap, so an amount is that of the thread
 //! in which it is largest, and the whole is the longest thread, its waiting included: no share passes what could be saved.
@@ -16,7 +16,7 @@ use crate::names::python_frame::WAITING;
 const MAX_CALLERS: usize = 100;
 /// What Python calls the thread that a program begins with.
 const MAIN_THREAD: &str = "MainThread";
-/// Stands for no frame.
+/// Represents no frame.
 const NONE: u32 = u32::MAX;
 
 /// A function of the program, and how much it asked for.

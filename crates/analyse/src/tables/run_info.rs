@@ -1,4 +1,4 @@
-//! What a trace is: where it came from, what was recorded, what is in it, and what was mended or left out.
+//! What a trace is: where it came from, what was recorded, what is in it, and what was repaired or left out.
 
 mod definitions;
 mod lanes;
@@ -116,7 +116,7 @@ fn versions(trace: &Trace) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What stands for the name of a device that the producer described without one.
+/// What represents the name of a device that the producer described without one.
 const UNNAMED_DEVICE: &str = "unnamed device";
 
 fn device(device: &stepscope_model::Device) -> DeviceInfo {

@@ -72,7 +72,7 @@ pub enum Frame {
     Thread(LaneId),
     Name(StrId),
     Steps,
-    /// Stands for the missing host side of device work without a known launch.
+    /// Represents the missing host side of device work without a known launch.
     Unlinked,
 }
 

@@ -1,4 +1,4 @@
-//! What a host thread is doing, told by the slice it is in.
+//! What a host thread is doing, recognized by the slice it is in.
 //!
 //! Frameworks name their operators, runtime calls and loaders; those answers are certain. Two are heuristics: a
 //! user's own range is taken for data loading if its name says so, and a Python call for compilation or garbage

@@ -1,4 +1,4 @@
-//! What stands around each host slice, worked out once from the outside in.
+//! What surrounds each host slice, worked out once from the outside in.
 //!
 //! Walking up from every slice is quadratic where a file nests calls without end. Parents stand before their children,
 //! so one pass answers for all.

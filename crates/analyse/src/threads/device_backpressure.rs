@@ -35,7 +35,7 @@ pub(super) fn correct_segments(
     ranges: Vec<Range<usize>>,
 ) -> (Vec<Segment>, Vec<Range<usize>>) {
     let Some(device) = DeviceEvidence::new(trace, &segments) else { return (segments, ranges) };
-    // Few segments are told otherwise, and of large traces another copy would be large.
+    // Few segments are recorded otherwise, and of large traces another copy would be large.
     let mut cuts: Vec<(usize, Vec<Segment>)> = Vec::new();
     for (at, segment) in segments.iter_mut().enumerate() {
         match device.judge(trace, segment) {
@@ -71,7 +71,7 @@ pub(super) fn correct_segments(
     (told, ranges)
 }
 
-/// What explains from the host's side why a device stands still: memory of the host or a device is allocated, for which
+/// What explains from the host's side why a device is stalled: memory of the host or a device is allocated, for which
 /// the driver stops everything, or ranks talk through the host.
 pub(crate) struct HostStalls {
     allocating: CumulativeSpans,

@@ -382,7 +382,7 @@ struct OpenSlice {
     is_call: bool,
 }
 
-/// Calls whose operator stands on another lane and encloses them: (its lane, start, call), in order.
+/// Calls whose operator is on another lane and encloses them: (its lane, start, call), in order.
 fn guests(trace: &Trace) -> Vec<(LaneId, Ns, SliceId)> {
     let slices = trace.slices();
     let calls = slices.ids().filter(|&id| slices.kind(id).is_runtime());
@@ -455,7 +455,7 @@ fn cut(
     }
 }
 
-/// PyTorch has one such thread a device; more are somebody's threads of the same looks.
+/// PyTorch has one such thread a device; more are someone's threads of the same looks.
 const MAX_BACKWARD: usize = 64;
 
 /// What threads do for the main one in programs of JAX and TensorFlow.

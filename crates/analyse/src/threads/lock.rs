@@ -21,7 +21,7 @@ pub const WITHOUT_LOCK: &str = "runs without the lock";
 pub const WAITS_FOR_LOCK: &str = "waits for the lock";
 /// … or waits for something else.
 pub const IDLE_SLICE: &str = "idle";
-/// What stands before the thread in the names of such lanes.
+/// What comes before the thread in the names of such lanes.
 const LANE_PREFIXES: [&str; 2] = [LOCK_OF, ASYNCIO_TASKS_OF];
 
 pub const DEFINITIONS: &[Definition] = definitions! {
@@ -235,7 +235,7 @@ pub(crate) fn is_states(trace: &Trace, lane: LaneId) -> bool {
         .is_some_and(|first| matches!(trace.category(trace.slices().cat(first)), LOCK_CATEGORY | TASK_CATEGORY))
 }
 
-/// The process and the number of the thread that a lane is of, or stands beside.
+/// The process and the number of the thread that a lane is of, or is beside.
 pub(crate) fn thread_of(trace: &Trace, lane: LaneId) -> Option<(Tag, i64)> {
     let key = trace.lanes().get(lane).key;
     let number = match key.thread {

@@ -65,7 +65,7 @@ impl SampleLanes {
             let mut before = Ns::MIN;
             let mut lasted = Vec::new();
             for id in slices.of_lane(samples).filter(|&id| slices.kind(id) == Kind::PythonFunction) {
-                // A stretch ends with a look, just after the moment that it saw; those around it may end with the same one.
+                // A stretch ends with a sample, just after the moment that it saw; those around it may end with the same one.
                 let look = slices.end(id);
                 lasted.push(slices.dur(id));
                 if look == before {
@@ -82,7 +82,7 @@ impl SampleLanes {
                     None => {}
                 }
             }
-            // The shortest stretches are of one look.
+            // The shortest stretches are of one sample.
             lasted.sort_unstable();
             periods.insert(lane, lasted.get(lasted.len() / 10).copied().unwrap_or(Ns::MAX));
         }
@@ -92,13 +92,13 @@ impl SampleLanes {
 
 /// Tells whose a call is, where a sampler looked.
 ///
-/// A look stands for the time since the look before it, in which a hundred operators may have run for others, and a whole step
-/// may have gone by. Two things are known better: what ran at the very moment of a look was called by the stack that it saw, as
+/// A sample represents the time since the look before it, in which a hundred operators may have run for others, and a whole step
+/// may have gone by. Two things are known better: what ran at the very moment of a sample was called by the stack that it saw, as
 /// were, likely, other calls of the same name; and what ran while look after look saw the same function was that function's.
 pub(crate) struct SampledCallers<P> {
     sampled: SampleLanes,
     place: P,
-    /// From one look to the next.
+    /// From one sample to the next.
     periods: HashMap<LaneId, Ns, RandomState>,
     /// Whose stacks were seen to call an operator, and how often.
     found: HashMap<(LaneId, StrId), Vec<(u32, u64)>, RandomState>,
@@ -113,7 +113,7 @@ impl<P: Fn(SliceId) -> Option<u32>> SampledCallers<P> {
         let period = *self.periods.get(&lane)?;
         let seen = self.sampled.at(trace, tree, lane, at)?;
         self.alike(trace, callers, call).or_else(|| {
-            // It was there at the looks before, too. One look alone may have been in an earlier step.
+            // It was there at the looks before, too. One sample alone may have been in an earlier step.
             let since = at.0.saturating_sub(period.0.saturating_mul(MIN_SAMPLES_IN_A_ROW));
             let around = std::iter::successors(Some(seen), |&id| tree.parent(id)).take(MAX_DEPTH);
             around.filter(|&id| slices.start(id).0 < since).find_map(&self.place)
@@ -147,5 +147,5 @@ fn innermost(trace: &Trace, tree: &CallTree, lane: LaneId, at: Ns) -> Option<Sli
 const MAX_DEPTH: usize = 512;
 /// Looks in a row that must have seen a function before a call is taken for its.
 const MIN_SAMPLES_IN_A_ROW: i64 = 3;
-/// Functions that are told apart for one operator.
+/// Functions that are distinguished for one operator.
 const MAX_CALLERS: usize = 256;

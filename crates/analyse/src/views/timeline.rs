@@ -1,4 +1,4 @@
-//! What a browser asks to draw a run: rows, what stands in a stretch of a row, what a slice is, what an area holds,
+//! What a browser asks to draw a run: rows, what is in a stretch of a row, what a slice is, what an area holds,
 //! where a name occurs. For traces of ten million slices and more.
 //!
 //! Each lane is a group of rows, one a depth; on a row no two slices overlap. A row is asked for in tiles: a level has

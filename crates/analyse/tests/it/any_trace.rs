@@ -1,4 +1,4 @@
-//! Whatever a file holds, the figures of steps and devices close and nothing panics.
+//! Whatever a file holds, the numbers of steps and devices close and nothing panics.
 
 use std::sync::Arc;
 

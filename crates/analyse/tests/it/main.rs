@@ -1,4 +1,4 @@
-//! Checks of the analyses against worked answers, recorded traces and the figures of other tools.
+//! Checks of the analyses against worked answers, recorded traces and the numbers of other tools.
 
 // All of this crate is tests, helpers outside of test functions too.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::print_stdout, clippy::print_stderr)]

@@ -2,7 +2,7 @@
 
 use super::units;
 
-/// The time axis: which column stands for which time.
+/// The time axis: which column represents which time.
 pub(super) struct Axis {
     pub(super) start: i64,
     pub(super) end: i64,

@@ -8,7 +8,7 @@ use unicode_width::UnicodeWidthChar;
 /// Marks on one letter beyond this many are a drawing, not a language.
 const MARKS_PER_LETTER: usize = 4;
 
-/// What stands for a character that must not reach the terminal and has no picture of its own.
+/// What represents a character that must not reach the terminal and has no picture of its own.
 const REPLACEMENT: char = '\u{FFFD}';
 
 /// One line of harmless text.

@@ -16,7 +16,7 @@ const MIN_PLOT_COLUMNS: usize = 10;
 /// How to draw a curve.
 #[derive(Debug, Clone, Copy)]
 pub struct Plot {
-    /// Columns in all, labels included.
+    /// Columns in total, labels included.
     pub width: usize,
     /// Rows of the area, without the axis and its labels.
     pub height: usize,

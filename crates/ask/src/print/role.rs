@@ -22,7 +22,7 @@ pub enum Role {
     Dim,
     /// Better than before, or as it should be.
     Good,
-    /// Worth a look.
+    /// Worth a sample.
     Warn,
     /// Costs time or is wrong.
     Bad,

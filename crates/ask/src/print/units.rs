@@ -1,6 +1,6 @@
 //! Numbers as people read them: a few significant digits and a unit that fits the size.
 
-/// What stands in for a number that is not one (NaN, infinity).
+/// What replaces a number that is not one (NaN, infinity).
 const NOT_A_NUMBER: &str = "n/a";
 
 /// Nanoseconds from which minutes are easier to read than seconds.

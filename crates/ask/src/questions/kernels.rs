@@ -174,7 +174,7 @@ pub(super) fn table(rows: &[KernelRow], group: KernelGroup, full: bool) -> Table
     let words = |label: &str, priority| Column::text(label).priority(priority);
     Columns::of(rows)
         .defined_by(QUESTION.definitions)
-        // Kernels are told apart by their template arguments: the name needs more room than usual.
+        // Kernels are distinguished by their template arguments: the name needs more room than usual.
         .add(Column::name("Kernel").flexible(36, middle_ellipsis), |r| Cell::text(shown_name(&r.name, full)))
         .add_if(group.op, words("Operator", 140).flexible(16, end_ellipsis), |r| {
             Cell::maybe(r.op.as_deref(), Cell::text)

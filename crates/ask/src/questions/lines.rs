@@ -39,7 +39,7 @@ pub(super) const QUESTION: Question = Question {
     ..USUAL
 };
 
-/// Lines shown of sampled stacks: of a line profile all are, since somebody chose the functions.
+/// Lines shown of sampled stacks: of a line profile all are, since someone chose the functions.
 const DEFAULT_TOP: usize = 40;
 const NONE: &str = "this file has no lines: `stepscope record`, `stepscope run`, line_profiler, py-spy, Austin and pprof write some";
 

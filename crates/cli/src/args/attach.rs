@@ -186,7 +186,7 @@ pub(crate) struct Top {
     pub(crate) stops: Stops,
 }
 
-/// Whether the process is stopped for a look, and what for.
+/// Whether the process is stopped for a sample, and what for.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Stops {
     /// Show C and C++ functions too; threads that run Python are paused briefly for each sample.

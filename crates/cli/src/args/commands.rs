@@ -1,4 +1,4 @@
-//! The commands that are no questions about a trace.
+//! The commands that are not questions about a trace.
 
 use std::path::PathBuf;
 

@@ -22,7 +22,7 @@ Examples:
   stepscope steps runs/exp1 --rank 3 --format json     a TensorBoard log folder, one rank
   zstdcat trace.json.zst | stepscope memory -          from a pipe";
 
-/// Groups of questions, each with the commands that are listed with it though they are no questions.
+/// Groups of questions, each with the commands that are listed with it though they are not questions.
 const GROUPS: &[(Group, &[&str])] = &[
     (Group::Change, &["view"]),
     (Group::Time, &[]),

@@ -19,7 +19,7 @@ use crate::input::remark;
 
 /// The first looks at whether the answer is clear, after so many pairs; each later one is after as many as the two before it together.
 const FIRST_LOOKS: [usize; 2] = [5, 8];
-/// How often the whole of one comparison may be wrong; each look gets its part.
+/// How often the whole of one comparison may be wrong; each sample gets its part.
 const MAX_ERROR_RATE: f64 = 0.05;
 
 pub(super) fn run(args: &Bisect, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
@@ -110,7 +110,7 @@ struct Search {
     looks: Vec<usize>,
 }
 
-/// When to look, the last time after all pairs that may run. Looking rarely costs few errors: each look has its share of them.
+/// When to look, the last time after all pairs that may run. Looking rarely costs few errors: each sample has its share of them.
 fn looks(most: usize) -> Vec<usize> {
     let [mut next, mut after] = FIRST_LOOKS;
     let mut looks = Vec::new();
@@ -169,7 +169,7 @@ impl Search {
         Ok(judgment)
     }
 
-    /// Runs both in turns until `clear` says so, or to the last look. `None`: the command fails in the other commit.
+    /// Runs both in turns until `clear` says so, or to the last sample. `None`: the command fails in the other commit.
     fn compare(&mut self, clear: &mut dyn FnMut(&Comparison) -> bool) -> Result<Option<Comparison>, Failure> {
         let at = |folder: &Path| Bare { folder: Some(folder.to_owned()), ..self.bare.clone() };
         let (before, now) = (at(&self.good.folder), at(&self.other.folder));

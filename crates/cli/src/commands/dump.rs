@@ -1,4 +1,4 @@
-//! `stepscope dump`: where every thread of a Python process stands.
+//! `stepscope dump`: where every thread of a Python process is.
 
 mod job;
 mod process;

@@ -55,7 +55,7 @@ pub(super) fn bare(command: &[OsString], timing: &Timing) -> Result<Bare, Failur
     })
 }
 
-/// Says what goes on, where somebody watches.
+/// Says what goes on, where someone watches.
 pub(super) struct Progress {
     total: usize,
     done: usize,
@@ -241,7 +241,7 @@ fn imported(path: &Path) -> Result<Option<Measurement>, Failure> {
     Ok(if ours { Some(Measurement::from_json(&text, &place)?) } else { None })
 }
 
-/// The metric to go by if nobody says which: steps if there are any.
+/// The metric to go by if no one says which: steps if there are any.
 pub(super) fn usual_metric(measurement: &Measurement) -> &'static str {
     if measurement.has("step_time") { "step_time" } else { "wall_time" }
 }

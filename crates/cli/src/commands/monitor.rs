@@ -124,7 +124,7 @@ struct Session {
 }
 
 impl Session {
-    /// Samples until the program has ended, the time is over, or somebody presses Ctrl-C.
+    /// Samples until the program has ended, the time is over, or someone presses Ctrl-C.
     fn watch(&mut self) -> EndReason {
         let mut due = Instant::now();
         loop {
@@ -141,7 +141,7 @@ impl Session {
             let until = look.map_or(due, |look| look.min(due));
             let until = self.duration.map_or(until, |limit| until.min(self.begun + limit));
             if let Some(ended) = self.target.wait_until(until) {
-                // What it did last is worth a sample too.
+                // What it did last is worth a check too.
                 let _ = self.tick(true);
                 return ended;
             }

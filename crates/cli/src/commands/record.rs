@@ -148,7 +148,7 @@ fn start(program: &OsString, rest: &[OsString], subprocesses: bool) -> Result<(S
     }
 }
 
-/// Looks until the time is over, the program has ended, or somebody presses Ctrl-C.
+/// Looks until the time is over, the program has ended, or someone presses Ctrl-C.
 fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page>) -> Sampling {
     let period = Duration::from_secs_f64(1.0 / args.rate);
     let began = Instant::now();

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fs;
 use std::path::PathBuf;
 
-/// Longer files are not source code that somebody wrote.
+/// Longer files are not source code that someone wrote.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Shortens the names of files as one process sees them.

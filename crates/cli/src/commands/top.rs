@@ -132,7 +132,7 @@ impl TopSession {
         used.iter().map(counts::gpu_line).collect()
     }
 
-    /// The screen, until somebody quits or the process ends.
+    /// The screen, until someone quits or the process ends.
     fn live(&mut self, out: &mut dyn Write) -> Result<(), Failure> {
         let keys = Keys::listen()?;
         screen::begin(out)?;

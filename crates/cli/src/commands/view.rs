@@ -28,7 +28,7 @@ pub(super) fn run(args: &View, out: &mut dyn Write) -> Result<(), Failure> {
     begin(&args.page, Arc::new(files), watch, words, out)?.run().map_err(Failure::Output)
 }
 
-/// The same for one folder, by somebody who does something else meanwhile.
+/// The same for one folder, by someone who does something else meanwhile.
 pub(super) fn begin_folder(
     page: &Page,
     folder: &Path,

@@ -67,7 +67,7 @@ fn a_finding_can_be_read() {
     assert!(stdout(&["findings", &slow_loader(), "--format", "csv"]).starts_with("rule,title,severity,"));
     assert_eq!(json(&["findings", &slow_loader(), "--top", "1"])["findings"].as_array().unwrap().len(), 1);
     assert!(stdout(&["findings", &slow_loader(), "--filter", "no such"]).contains("none matches --filter"));
-    // With definitions the evidence is explained beside its figures.
+    // With definitions the evidence is explained beside its numbers.
     assert!(stdout(&["findings", &slow_loader(), "--explain"]).contains("fetching the next batch"));
 }
 

@@ -1,4 +1,4 @@
-//! The performance gate, with commands that take the time they are told to.
+//! The performance gate, with commands that take as long as they are asked to.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -9,7 +9,7 @@ use regex::Regex;
 
 use crate::root;
 
-/// Crate, and the workspace crates it may use outside tests. The same table stands in ARCHITECTURE.md.
+/// Crate, and the workspace crates it may use outside tests. The same table is in ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
     ("ground", &[]),
     ("model", &[]),
@@ -200,7 +200,7 @@ fn folders_of_analyse_import_only_along_the_arrows() {
         .map(|(name, uses)| ((*name).to_owned(), uses.iter().map(|u| (*u).to_owned()).collect()))
         .collect();
     assert_eq!(found, known, "FOLDERS and the code differ");
-    // A folder stands above all that it uses, so the table has no circle.
+    // A folder is above all that it uses, so the table has no circle.
     for (at, (name, uses)) in FOLDERS.iter().enumerate() {
         for used in *uses {
             assert!(FOLDERS[..at].iter().any(|(below, _)| below == used), "{name} stands below {used}");

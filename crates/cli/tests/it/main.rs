@@ -59,7 +59,7 @@ fn gpt() -> String {
     fixture("gpt_bf16/gpt_bf16.pt.trace.json.gz")
 }
 
-/// An empty folder that nobody else has: not another test of this process, nor one before it that had its number.
+/// An empty folder that no one else has: not another test of this process, nor one before it that had its number.
 fn temp_folder(name: &str) -> PathBuf {
     static MADE: AtomicU32 = AtomicU32::new(0);
     let number = MADE.fetch_add(1, Ordering::Relaxed);

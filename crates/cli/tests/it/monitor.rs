@@ -15,7 +15,7 @@ use crate::processes::{fake_nvml, python, wait_for_looks};
 use crate::production::write_minute;
 use crate::{Program, run, stepscope, temp_folder, wait_until};
 
-/// Works until there is a file with the name that it is given, in functions that can be told apart; then ends with exit
+/// Works until there is a file with the name that it is given, in functions that can be distinguished; then ends with exit
 /// code 3. It says what share of the time it had a processor, and what share of the time `three_quarters` took.
 const BUSY: &str = "
 import os, sys, time
@@ -191,7 +191,7 @@ fn gpus_have_counters_and_alerts_run_a_command() {
         assert_eq!(of("gpu.temperature_c", device), Some(61.0));
         assert_eq!(of("gpu.sm_clock_mhz", device), Some(1980.0));
     }
-    // What is not measured is not there, and the monitor's own memory is nobody's business.
+    // What is not measured is not there, and the monitor's own memory is no one's business.
     assert!(of("gpu.energy_j", 0).is_some() && of("gpu.energy_j", 1).is_none());
     assert!(series.iter().all(|one| !one.name.contains("process")), "no process was named");
     let events = alerts(&folder);
@@ -213,7 +213,7 @@ fn gpus_have_counters_and_alerts_run_a_command() {
         "{heard}"
     );
     assert_eq!(heard.lines().count(), 6, "{heard}");
-    // A command that fails is told once.
+    // A command that fails is reported once.
     assert_eq!(said.matches("failed with exit code 7").count(), 1, "{said}");
     assert_eq!(said.matches("alert: ").count(), 3, "{said}");
     for words in ["GPU 0 utilization", "GPU 1 power", "350 W", "GPU 0 energy", "Alerts", "3 fired"] {
@@ -250,7 +250,7 @@ fn a_process_that_ends_ends_the_monitor() {
     let monitor = begin(&["monitor", "-o", &path, "--every", "100ms", "--pid", &pid]);
     wait_until("a sample of the process", || !values(&folder, "process.rss_bytes").is_empty());
     program.0.kill().unwrap();
-    // Nobody has waited for it yet, and it has ended all the same.
+    // No one has waited for it yet, and it has ended all the same.
     let output = monitor.ended();
     assert_eq!(output.status.code(), Some(0));
     let said = text(&output.stderr);
@@ -263,7 +263,7 @@ fn a_process_that_ends_ends_the_monitor() {
 fn a_program_is_told_to_end_with_the_monitor() {
     let folder = folder("told");
     let path = folder.display().to_string();
-    // Without a terminal nobody else tells it.
+    // Without a terminal no one else tells it.
     let program = "sleep 600 & trap \"kill $!; exit 5\" TERM; echo ready; wait";
     let mut monitor = begin(&["monitor", "-o", &path, "-q", "--", "sh", "-c", program]);
     assert_eq!(monitor.first_line(), "ready");

@@ -8,7 +8,7 @@ use crate::processes::{
 };
 use crate::{Program, run, skip, stdout, stepscope, temp_folder, wait_until};
 
-/// Something that is no Python and ends when the sampler has waited as often as it is told to.
+/// Something that is no Python and ends when the sampler has waited as often as it is asked to.
 const UNTIL_SEEN: &str =
     "until [ $(grep ^voluntary /proc/$PPID/status | tr -dc 0-9) -ge $0 ]; do sleep 0.1; done; exit 5";
 
@@ -31,8 +31,8 @@ fn a_process_that_becomes_another_program_is_followed() {
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("first.py:") && text.contains("second ("), "{mode}: {text}");
     }
-    // Something that is no Python: what was seen is kept, and its exit code is told.
-    // 200 looks take 2 s: of a program that ends within one, nobody knows whether there was a Python.
+    // Something that is no Python: what was seen is kept, and its exit code is passed on.
+    // 200 looks take 2 s: of a program that ends within one, no one knows whether there was a Python.
     let replaced = format!(
         "{SEEN}until_seen(times=50)\nos.execv('/bin/sh', ['sh', '-c', '{UNTIL_SEEN}', str(waits() + 200)])\n"
     );

@@ -27,7 +27,7 @@ fn start_with(code: &str, environment: &[(&str, &str)]) -> Option<Program> {
     let mut program = Program(command.spawn().unwrap());
     let said = program.first_line();
     let memory = format!(": < /proc/{}/mem", program.pid());
-    // The shell stands for the program under test: neither is the parent, which may always look.
+    // The shell represents the program under test: neither is the parent, which may always look.
     let may_read = Command::new("sh").args(["-c", &memory]).stderr(Stdio::null()).status().unwrap().success();
     if !may_read || said == "not allowed" {
         skip("a process may not look at another one here (ptrace)");
@@ -77,7 +77,7 @@ fn waits(pid: &str) -> u64 {
     line.unwrap().trim().parse().unwrap()
 }
 
-/// Waits until a sampler has waited so often, which it does before a look. Where it stops threads it waits for each of them
+/// Waits until a sampler has waited so often, which it does before a sample. Where it stops threads it waits for each of them
 /// too; where looks take longer than the time between them it does not, so let it look rarely. No clock says how often it got
 /// to look: on a busy machine that may be a tenth of what was asked for.
 pub(crate) fn wait_for_looks(sampler: &mut Program, times: u64) {
@@ -553,7 +553,7 @@ threading.Event().wait()
     };
     let (asleep, of_them) = (looks(&["sleeps ("]), looks(&["sleeps (", "/libc"]));
     assert!(asleep > 20 * 50 && of_them == asleep, "{of_them} of {asleep}\n{folded}");
-    // Each of 21 threads is woken for the first look at it, which is twice; all of them at every look would be twice as often
+    // Each of 21 threads is woken for the first look at it, which is twice; all of them at every sample would be twice as often
     // as they were looked at.
     assert!(woken < 21 * 4 + asleep / 10, "{woken} for {asleep}");
     assert!(looks(&["moves (<string>:7)"]) > 0 && looks(&["moves (<string>:8)"]) > 0, "{folded}");

@@ -182,7 +182,7 @@ fn what_is_no_service_is_said_so() {
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(error.contains("newer version (schema 99") && error.contains("update stepscope"), "{error}");
     }
-    // A directory with nothing in it yet is a service that nobody has asked.
+    // A directory with nothing in it yet is a service that no one has asked.
     std::fs::write(folder.join("stepscope-production.json"), r#"{"schema": 1}"#).unwrap();
     assert!(said(&["production", "report", path]).contains("no requests"));
     assert!(said(&["production", "top", path, "--once"]).contains("no requests yet"));
@@ -203,7 +203,7 @@ fn events(view: &View) -> BufReader<TcpStream> {
     reader
 }
 
-/// Reads on until the page is told of something that is as new as this file or folder.
+/// Reads on until the page is given of something that is as new as this file or folder.
 fn read_until_told(told: &mut BufReader<TcpStream>, changed: &Path) {
     let modified = std::fs::metadata(changed).unwrap().modified().unwrap();
     let wanted = modified.duration_since(UNIX_EPOCH).unwrap().as_nanos();
@@ -246,7 +246,7 @@ fn the_dashboard_is_told_when_there_is_more() {
     read_until_told(&mut told, &folder);
     assert_eq!(view.json("api/service?last=1h")["total"]["requests"], 40);
 
-    // A machine without requests is told about too.
+    // A machine without requests is described too.
     let alerts = folder.join("alerts.jsonl");
     std::fs::write(&alerts, "{}\n").unwrap();
     read_until_told(&mut told, &alerts);

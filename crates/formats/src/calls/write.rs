@@ -28,7 +28,7 @@ pub struct CallStream<W> {
 
 impl<W: Write> CallStream<W> {
     /// Begins with the process: its number, its parent's, when recording began in nanoseconds since 1970, its name, and
-    /// what recording one call costs in nanoseconds, 0 if nobody measured it.
+    /// what recording one call costs in nanoseconds, 0 if no one measured it.
     pub fn new(
         out: W,
         process: u32,
@@ -84,7 +84,7 @@ impl<W: Write> CallStream<W> {
     /// Calls of a thread, at most a quarter of a million bytes of them.
     pub fn calls(&mut self, calls: ThreadCalls<'_>) -> io::Result<()> {
         for words in calls.words.chunks(MAX_CHUNK_BYTES / 16) {
-            // All of them count from one base, so there is one piece unless somebody kept more than they should.
+            // All of them count from one base, so there is one piece unless someone kept more than they should.
             debug_assert_eq!(words.len(), calls.words.len());
             self.begin(CALLS_TAG);
             self.number(calls.thread);

@@ -51,7 +51,7 @@ pub(super) fn point_kind_of(phase: u8) -> PointKind {
     }
 }
 
-/// Until 2022 ranges shared the operators' category; the profiler's own step marks are told by name.
+/// Until 2022 ranges shared the operators' category; the profiler's own step marks are recognized by name.
 pub(super) fn is_step(name: &str) -> bool {
     name.starts_with("ProfilerStep#")
 }

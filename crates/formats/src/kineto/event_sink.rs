@@ -183,7 +183,7 @@ impl EventSink {
         self.parser.builder.meta().events_in_file += 1;
     }
 
-    /// Takes in the values of a counter; false, and nothing done, if one of them is no number.
+    /// Takes in the values of a counter; false, and nothing done, if one of them is not a number.
     fn counter(&mut self, name: StrId, at: Ns, cat: CatId, lane: LaneId) -> bool {
         let builder = &mut self.parser.builder;
         let Some(values) = builder.pushed_numbers() else { return false };

@@ -26,7 +26,7 @@ pub const MISSING_TAIL: &NoteKind = &NoteKind::new(
     "the file ends before its closing brackets; read as if they were there",
 );
 
-/// Bytes that are no event.
+/// Bytes that are not event.
 pub const GARBAGE: &NoteKind =
     &NoteKind::new("garbage", Severity::Lost, 4, "stretches of bytes that do not form an event were skipped");
 

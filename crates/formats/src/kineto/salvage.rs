@@ -14,7 +14,7 @@ const EVENT_KEYS: &[&[u8]] =
 const KEY_BYTES: usize = 80;
 /// After this many strict tries in vain the brackets of one event are only guessed at.
 const MAX_VAIN_TRIES: u32 = 8;
-/// The phase of an event stands this near its opening brace.
+/// The phase of an event is this near its opening brace.
 pub(super) const PHASE_WITHIN: usize = 32 << 10;
 
 /// The next place after `from` where an event begins.
@@ -89,7 +89,7 @@ pub(super) fn end_of_events(buf: &[u8], from: usize) -> Option<usize> {
     None
 }
 
-/// The array of events, if its key stands somewhere after `from`: the position after its bracket.
+/// The array of events, if its key is somewhere after `from`: the position after its bracket.
 pub(super) fn events_array(buf: &[u8], from: usize) -> Option<usize> {
     let key = memmem::find(buf.get(from..)?, b"\"traceEvents\"")?;
     let mut c = Cursor { buf, pos: from + key + b"\"traceEvents\"".len() };

@@ -23,7 +23,7 @@ pub(super) struct Cursor<'a> {
     pub(super) pos: usize,
 }
 
-/// A string as it stands between its quotes.
+/// A string as it comes between its quotes.
 #[derive(Copy, Clone, Debug)]
 pub(super) struct RawString<'a> {
     pub(super) bytes: &'a [u8],

@@ -64,7 +64,7 @@ pub(crate) fn write_names(trace: &Trace, first: &mut bool, out: &mut impl Write)
     Ok(())
 }
 
-/// Writes the events alone, with commas between them. `first` says whether none stands before; afterwards, whether still
+/// Writes the events alone, with commas between them. `first` says whether none comes before; afterwards, whether still
 /// none does.
 pub fn write_events(trace: &Trace, first: &mut bool, out: &mut impl Write) -> io::Result<()> {
     write_events_at(trace, Ns::ZERO, first, out)

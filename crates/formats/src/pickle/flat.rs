@@ -112,7 +112,7 @@ impl<T: Collector> Machine<'_, T> {
         Some(end)
     }
 
-    /// What a reference at a place stands for, if there is one.
+    /// What a reference at a place represents, if there is one.
     #[inline(always)]
     fn flat_reference(&self, from: &[u8], at: usize) -> Option<(Value, usize)> {
         match *from.get(at)? {

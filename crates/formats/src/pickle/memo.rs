@@ -22,7 +22,7 @@ const DICT: u32 = 2;
 const TAKEN: u32 = 3;
 const PART: u32 = 4;
 const WIDE: u32 = 5;
-/// What stands for a value that is not complete yet.
+/// What represents a value that is not complete yet.
 pub(super) const UNKNOWN: u32 = u32::MAX;
 
 /// A value in four bytes, if it fits.

@@ -241,7 +241,7 @@ impl EntryCollector {
         self.stacks.frame(Frame { name, file, line })
     }
 
-    /// The stack that a list of frames stands for, the innermost first there.
+    /// The stack that a list of frames represents, the innermost first there.
     #[inline]
     pub(super) fn stack(&mut self, pickle: &Pickle, frames: Value) -> StackId {
         match pickle.taken_list(frames) {

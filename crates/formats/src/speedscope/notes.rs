@@ -16,7 +16,7 @@ pub(super) const NO_PARTNER: &NoteKind = &NoteKind::new(
     51,
     "samples without a weight, or weights without a sample, were set aside",
 );
-/// A weight or a time that is no number in range.
+/// A weight or a time that is not a number in range.
 pub(super) const BAD_NUMBER: &NoteKind = &NoteKind::new(
     "bad-number",
     Severity::Lost,

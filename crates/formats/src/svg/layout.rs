@@ -1,4 +1,4 @@
-//! Where each frame of a flame graph stands.
+//! Where each frame of a flame graph is.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use stepscope_model::{FrameId, LineIs, Profile, StackId, StrId};
 
 use super::SvgOptions;
 
-/// What a bar stands for.
+/// What a bar represents.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum BarKind {
     All,

@@ -87,7 +87,7 @@ fn draw(
         class = changed(share - before).to_owned();
     }
     let y = bar.depth * ROW_PX;
-    // What fits while nobody has placed it: the script knows the real width.
+    // What fits while no one has placed it: the script knows the real width.
     let room = ((share * WIDTH_PX as f64 - 6.0) / LETTER_PX).max(0.0) as usize;
     writeln!(
         out,
@@ -139,7 +139,7 @@ fn described(profile: &Profile, what: BarKind) -> (String, String, String) {
     }
 }
 
-/// Whose code it is: the program's, a library's, not Python's, or nobody's while a thread waits.
+/// Whose code it is: the program's, a library's, not Python's, or no one's while a thread waits.
 fn kind(name: &str, file: &str) -> &'static str {
     let library = ["site-packages", "dist-packages", "lib/python", "<frozen"];
     if name == "(waiting)" {
@@ -153,7 +153,7 @@ fn kind(name: &str, file: &str) -> &'static str {
     }
 }
 
-/// One of four shades, the same for a name wherever it stands.
+/// One of four shades, the same for a name wherever it is.
 fn shade(name: &str) -> u32 {
     name.bytes().fold(7u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(byte.into())) % 4
 }

@@ -126,7 +126,7 @@ fn marked_thread(
     })
 }
 
-/// A number for a thread that nobody marked: no system numbers its threads so high, and every viewer can read it.
+/// A number for a thread that no one marked: no system numbers its threads so high, and every viewer can read it.
 fn short_number(hash: i64) -> i64 {
     if (0..=MAX_THREAD).contains(&hash) {
         return hash;

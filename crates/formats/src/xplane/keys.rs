@@ -163,7 +163,7 @@ pub(super) fn key(builder: &mut TraceBuilder, name: &str) -> StrId {
     builder.intern(key_of(name))
 }
 
-/// A float as digits; none if it is no number or has too many of them.
+/// A float as digits; none if it is not a number or has too many of them.
 pub(super) fn decimal(value: f64) -> Option<ArgValue> {
     if !value.is_finite() {
         return None;

@@ -22,7 +22,7 @@ pub(super) struct Plane {
 
 impl Plane {
     /// Reads a plane of this many bytes; what came before a stop stays in `self`. At most `most` bytes are held. The
-    /// stream stands behind the plane unless the text ended.
+    /// stream comes after the plane unless the text ended.
     pub(super) fn pull(&mut self, from: &mut Pull, bytes: u64, most: u64) -> Result<(), PullError> {
         let end = from.offset().saturating_add(bytes);
         let result = self.fields(from, end, most);

@@ -130,7 +130,7 @@ pub(super) fn framework(out: &mut XplaneBuilder<'_>) {
         Some(version) => ("JAX", Some(version)),
         None if seen.tensorflow => ("TensorFlow", version("tensorflow_version")),
         None if seen.jax => ("JAX", None),
-        // Nobody else writes such files.
+        // No one else writes such files.
         None => ("XLA", None),
     };
     meta.framework = Some(Framework { name: name.to_owned(), version });

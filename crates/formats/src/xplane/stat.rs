@@ -1,4 +1,4 @@
-//! A stat: a number that stands for its name, and a value of one of six types.
+//! A stat: a number that represents its name, and a value of one of six types.
 
 use std::str;
 

@@ -21,7 +21,7 @@ impl Read for Made {
     fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
         while self.done == self.piece.len() {
             self.piece = match self.next {
-                // `\u{80}` stands for the byte of this number, which no text has.
+                // `\u{80}` represents the byte of this number, which no text has.
                 0 => self.case.head.chars().map(|c| u8::try_from(c).unwrap()).collect(),
                 i if i <= self.n => (self.case.piece)(i).into_bytes(),
                 i if i == self.n + 1 => (self.case.tail)(self.n).into_bytes(),

@@ -97,7 +97,7 @@ fn what_the_other_recording_has_is_left_out_and_its_steps_are_the_steps() {
     let lane = again.slices().lane(named(&again, "theirs"));
     let key = again.lanes().get(lane).key;
     assert_eq!((key.process, key.thread), (Tag::Int(42), Tag::Int(77)));
-    // Nobody marked the other thread; its number fits into what viewers can read.
+    // No one marked the other thread; its number fits into what viewers can read.
     let other = again.lanes().get(again.slices().lane(named(&again, "PjitFunction(g)"))).key;
     assert!(matches!(other, LaneKey { thread: Tag::Int(number), .. } if (1 << 30..1 << 31).contains(&number)));
     // Without other steps, those that the program marked are the steps.

@@ -61,7 +61,7 @@ pub(super) fn proxy(uri: &Uri, variable: &dyn Fn(&str) -> Option<String>) -> Res
     }
 }
 
-/// Whom to trust: who is in the file, else whom the system trusts; where it trusts nobody, whom Mozilla does.
+/// Whom to trust: who is in the file, else whom the system trusts; where it trusts no one, whom Mozilla does.
 pub(super) fn tls(uri: &Uri, certificate: Option<&str>) -> Result<TlsConfig, Problem> {
     let trusted: Vec<Certificate<'static>> = match certificate {
         _ if !is_https(uri) => Vec::new(),

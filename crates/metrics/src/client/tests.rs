@@ -142,7 +142,7 @@ fn a_collector_that_is_busy_is_tried_again_and_one_that_refuses_is_not() {
     for (answer, hint) in [
         (&["HTTP/1.1 400 Bad\r\nContent-Length: 0\r\n\r\n"; 1], "--endpoint"),
         (&["HTTP/1.1 401 Who\r\nContent-Length: 0\r\n\r\n"; 1], "--header authorization"),
-        // Nobody follows it with an access token.
+        // No one follows it with an access token.
         (
             &["HTTP/1.1 307 There\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"; 1],
             "--endpoint",
@@ -166,7 +166,7 @@ fn nobody_there_and_nonsense_are_said() {
     let (port, _got) = collector(&["what?\r\n\r\n"; 4]);
     let sent = to(port).send(b"x", quick(), &|| false);
     assert!(matches!(&sent, SendOutcome::NotNow(problem) if problem.what.contains("not HTTP")), "{sent:?}");
-    // A wish to stop ends the waiting: it is asked for before anybody waits, and nobody asks again or sends again.
+    // A wish to stop ends the waiting: it is asked for before anybody waits, and no one asks again or sends again.
     let slow = Retry { first: Duration::from_secs(600), longest: Duration::from_secs(600), ..quick() };
     let asked = Cell::new(0);
     let stop = || {

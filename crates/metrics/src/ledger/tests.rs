@@ -34,7 +34,7 @@ fn all_processes_count_and_none_is_missed_when_it_is_gone() {
     assert_eq!(snapshot.workers, Some(Workers { processes: 2, rss_bytes: 2 << 20, max_rss_bytes: 1 << 20 }));
     assert_eq!(snapshot.began_ns, at(HOUR, 0));
     assert_eq!(snapshot.totals.cpu_ns, 3_000_000);
-    // Long after, nobody is said to run.
+    // Long after, nothing is shown as running.
     assert_eq!(ledger.snapshot(at(HOUR, 30)).workers, None);
     fs::remove_dir_all(folder).unwrap();
 }

@@ -130,7 +130,7 @@ pub(super) fn arm<L: CallListener>(
     }
 }
 
-/// Ends that; whether nobody has taken our place.
+/// Ends that; whether no one has taken our place.
 pub(super) fn disarm<L: CallListener>(recorder: &Bound<'_, PyAny>, tool: Option<Tool>) -> PyResult<bool> {
     match tool {
         Some(tool) => tool.release(recorder.py()),
@@ -141,11 +141,11 @@ pub(super) fn disarm<L: CallListener>(recorder: &Bound<'_, PyAny>, tool: Option<
 /// The recorder is gone: ends that, and the listener.
 pub(super) fn drop_listener<L: CallListener>(py: Python<'_>, tool: Option<Tool>, listener: *mut L) {
     match tool {
-        // There is nobody left to tell.
+        // There is no one left to tell.
         Some(tool) => drop(tool.release(py)),
         None => legacy_calls::forget(listener),
     }
-    // SAFETY: it was a box, and nobody listens with it any more.
+    // SAFETY: it was a box, and no one listens with it any more.
     drop(unsafe { Box::from_raw(listener) });
 }
 

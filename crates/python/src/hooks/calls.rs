@@ -85,7 +85,7 @@ impl CallRecorder {
                 Ok(())
             }
             Err(error) => {
-                // SAFETY: it was a box above, and nobody listens with it.
+                // SAFETY: it was a box above, and no one listens with it.
                 this.borrow_mut().done = Some(unsafe { Box::from_raw(calls) });
                 Err(error)
             }
@@ -109,7 +109,7 @@ impl CallRecorder {
             return Ok(());
         }
         let ours = disarm::<CallCounter>(this.as_any(), tool);
-        // SAFETY: it was made by `start`, and nobody listens with it any more.
+        // SAFETY: it was made by `start`, and no one listens with it any more.
         let mut calls = unsafe { Box::from_raw(running) };
         calls.keep_no_more();
         let CallCounter { threads, totals, .. } = &mut *calls;

@@ -15,7 +15,7 @@ use stepscope_record::calls::FunctionId;
 
 use super::symbols::{BuiltIn, Descriptor};
 
-/// Functions that are told apart; the rest are one row.
+/// Functions that are distinguished; the rest are one row.
 const MAX_FUNCTIONS: usize = 1 << 20;
 /// The class of Python's functions, which the limited API does not name.
 static FUNCTION: AtomicPtr<ffi::PyTypeObject> = AtomicPtr::new(std::ptr::null_mut());

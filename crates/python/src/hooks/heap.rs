@@ -119,7 +119,7 @@ impl MemoryTracker {
         self.running
     }
 
-    /// Whether somebody took our place before the end, so that allocations of Python's are missing.
+    /// Whether someone took our place before the end, so that allocations of Python's are missing.
     #[getter]
     fn displaced(&self) -> bool {
         self.displaced
@@ -255,7 +255,7 @@ impl MemoryTracker {
 impl Drop for MemoryTracker {
     fn drop(&mut self) {
         Python::attach(|_| {
-            // There is nobody left to tell.
+            // There is no one left to tell.
             let _ = self.stop();
             self.let_go();
         });

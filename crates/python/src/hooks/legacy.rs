@@ -22,7 +22,7 @@ pub(super) const RETURN: c_int = 3;
 
 /// What times lines now: the lines of chosen functions, and each moment's own line. Either may be null.
 static LINES: [AtomicPtr<Lines>; 2] = [AtomicPtr::new(null_mut()), AtomicPtr::new(null_mut())];
-/// Stands for us in `sys.gettrace`.
+/// Represents us in `sys.gettrace`.
 static TRACER: AtomicPtr<ffi::PyObject> = AtomicPtr::new(null_mut());
 
 unsafe extern "C" fn trace(
@@ -117,7 +117,7 @@ fn trace_this_thread() {
     set(|symbols| unsafe { (symbols.set_trace)(Some(trace), TRACER.load(Ordering::Relaxed)) });
 }
 
-/// No more lines are timed for one of the two; whether nobody had taken our place in this thread.
+/// No more lines are timed for one of the two; whether no one had taken our place in this thread.
 pub(super) fn stop_lines(py: Python<'_>, own: bool, threads: bool) -> PyResult<bool> {
     // Before anything else runs: without anybody to tell, the function takes itself out.
     let ours = is_traced_by_us(py)?;

@@ -86,7 +86,7 @@ pub(super) fn start<L: CallListener>(
     Ok(())
 }
 
-/// Ends it; whether nobody has taken our place in this thread.
+/// Ends it; whether no one has taken our place in this thread.
 pub(super) fn stop<L: CallListener>(recorder: &Bound<'_, PyAny>) -> PyResult<bool> {
     let (py, listening) = (recorder.py(), L::listening());
     // Before anything else runs: without anybody to tell, the function takes itself out.

@@ -106,7 +106,7 @@ unsafe extern "C" fn end(
     nothing()
 }
 
-/// An exception is thrown into a generator. It comes from everywhere, and cannot be told to stay away.
+/// An exception is thrown into a generator. It comes from everywhere, and cannot be switched off.
 unsafe extern "C" fn thrown(
     event: *mut ffi::PyObject,
     args: *const *mut ffi::PyObject,

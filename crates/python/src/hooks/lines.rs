@@ -82,7 +82,7 @@ impl LineTimer {
         self.running
     }
 
-    /// Times the lines of this code too, until it is told to stop as often.
+    /// Times the lines of this code too, until it is asked to stop as often.
     fn watch(&mut self, code: &Bound<'_, PyAny>) -> PyResult<()> {
         let places = places(code)?;
         // SAFETY: the interpreter is held.
@@ -95,7 +95,7 @@ impl LineTimer {
             && self.judge.is_some()
             && let Some(api) = monitoring::api(code.py())
         {
-            // It may have been judged before, and its start told to stay away.
+            // It may have been judged before, and its start switched off.
             api.call_method0("restart_events")?;
         }
         Ok(())
@@ -144,7 +144,7 @@ impl LineTimer {
         (lines.kept, lines.due) = (Some(kept), due);
     }
 
-    /// Ends, in all threads; whether nobody had taken our place.
+    /// Ends, in all threads; whether no one had taken our place.
     fn stop(&mut self, py: Python<'_>) -> PyResult<bool> {
         let now = ticks::now();
         if !self.running {
@@ -312,10 +312,10 @@ impl LineTimer {
 impl Drop for LineTimer {
     fn drop(&mut self) {
         Python::attach(|py| {
-            // There is nobody left to tell.
+            // There is no one left to tell.
             let _ = self.stop(py);
             legacy::forget_lines(self.lines);
-            // SAFETY: nobody listens with it any more. A thread that asks the judge comes back to it, so then it stays.
+            // SAFETY: no one listens with it any more. A thread that asks the judge comes back to it, so then it stays.
             unsafe {
                 if (*self.lines).judging == 0 {
                     drop(Box::from_raw(self.lines));

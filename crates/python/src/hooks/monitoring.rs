@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use super::event::{self, Handler};
 use crate::errors;
 
-/// Places that are nobody's by convention come first; then the profilers' own, which `cProfile` takes.
+/// Places that are no one's by convention come first; then the profilers' own, which `cProfile` takes.
 const TOOL_IDS: [u8; 3] = [4, 3, 2];
 const TOOL_NAME: &str = "stepscope";
 

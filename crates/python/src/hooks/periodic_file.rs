@@ -24,7 +24,7 @@ impl PeriodicFile {
         (PeriodicFile { path, every }, ticks::now().saturating_add(every))
     }
 
-    /// Writes it, whole or not at all; when it is due again. If it cannot be written there is nobody to tell now: the end
+    /// Writes it, whole or not at all; when it is due again. If it cannot be written there is no one to tell now: the end
     /// of the run will.
     pub(super) fn write(&self, content: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> u64 {
         // Pipes and devices are written to once, at the end: nothing may take their place.

@@ -137,7 +137,7 @@ impl CallTracer {
                 Ok(())
             }
             Err(error) => {
-                // SAFETY: it was a box above, and nobody listens with it.
+                // SAFETY: it was a box above, and no one listens with it.
                 drop(unsafe { Box::from_raw(traced) });
                 let tracer = this.borrow();
                 // A device, such as `/dev/null`, or a link is not ours.
@@ -180,7 +180,7 @@ impl CallTracer {
             traced.over.is_some()
         };
         let ours = disarm::<CallWriter>(this.as_any(), tool);
-        // SAFETY: nobody listens with it any more.
+        // SAFETY: no one listens with it any more.
         let mut traced = unsafe { Box::from_raw(running) };
         let mut tracer = this.borrow_mut();
         tracer.seen = traced.seen;

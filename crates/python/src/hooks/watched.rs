@@ -23,7 +23,7 @@ const CAN_PAUSE: u32 = 0x20 | 0x80 | 0x200;
 
 /// What is known about a code object.
 pub(super) struct WatchedCode {
-    /// How many ask for its lines; in code that nobody chose, 1 if it is the user's.
+    /// How many ask for its lines; in code that no one chose, 1 if it is the user's.
     pub(super) by: u32,
     function: FunctionId,
     first_line: u32,
@@ -63,7 +63,7 @@ impl Lines {
     /// Whether lines of this code are timed. The first time, that may run Python.
     ///
     /// # Safety
-    /// Both are alive, nobody else has hold of `lines`, and the caller holds the interpreter.
+    /// Both are alive, no one else has hold of `lines`, and the caller holds the interpreter.
     #[inline]
     pub(super) unsafe fn watches(lines: *mut Lines, code: *mut ffi::PyObject) -> bool {
         // SAFETY: as promised.

@@ -1,5 +1,5 @@
 //! The class `record_function`, by its entry points for Python.
-//! It is written against Python's C API by hand, since it is the one thing that stands inside users' innermost loops. The
+//! It is written against Python's C API by hand, since it is the one thing that is inside users' innermost loops. The
 //! rest of the crate is written with the bindings.
 //! Most of what a `with` statement costs is two bound methods, made to be called once. So the class's `__enter__` and
 //! `__exit__` are descriptors that hand out the region itself, and a region knows by the number of arguments what it is
@@ -110,7 +110,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("record_function", class)
 }
 
-/// Tables that Python reads and nobody writes.
+/// Tables that Python reads and no one writes.
 struct Shared<T>(T);
 // SAFETY: they are never written.
 unsafe impl<T> Sync for Shared<T> {}
@@ -252,7 +252,7 @@ fn parse(
 }
 
 unsafe extern "C" fn dealloc(object: *mut ffi::PyObject) {
-    // SAFETY: nobody refers to the object any more; its references are owned.
+    // SAFETY: no one refers to the object any more; its references are owned.
     unsafe {
         let region = object.cast::<Region>();
         ffi::Py_XDECREF((*region).name);

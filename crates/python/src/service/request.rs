@@ -18,7 +18,7 @@ use region::ServiceRegion;
 
 /// `duration_ns` of a region that is open.
 const OPEN: u64 = u64::MAX;
-/// Places that one request is seen at; others are not told apart.
+/// Places that one request is seen at; others are not distinguished.
 const MAX_STACKS: usize = 32;
 
 /// A request, from its beginning to its end.

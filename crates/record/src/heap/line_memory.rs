@@ -149,7 +149,7 @@ mod tests {
         rss.set(1_500_000);
         live.set(500_000);
         lines.line(1, 7, 11, live.get(), || 0, ask);
-        // Nothing was allocated and no time passed, so that nobody is asked.
+        // Nothing was allocated and no time passed, so that no one is asked.
         rss.set(1_500_100);
         lines.line(1, 7, 12, live.get(), || 10, ask);
         assert_eq!(asked.get(), 2);

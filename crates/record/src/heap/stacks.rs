@@ -3,7 +3,7 @@
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 
-/// Stacks that are told apart. Further ones count for the deepest part of them that is known.
+/// Stacks that are distinguished. Further ones count for the deepest part of them that is known.
 const MAX_NODES: usize = 1 << 18;
 
 /// A stack.

@@ -13,7 +13,7 @@ use super::memory::Memory;
 use super::numbers::word;
 use super::{CodeId, Frame, Spy, objects};
 
-/// Tasks that are told apart; later ones are known by their coroutine only.
+/// Tasks that are distinguished; later ones are known by their coroutine only.
 const MAX_NAMED: usize = 10_000;
 /// No structure of a task is larger.
 const MAX_TASK: usize = 1024;

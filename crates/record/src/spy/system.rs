@@ -91,7 +91,7 @@ pub fn has_ended(child: u32) -> bool {
     // SAFETY: the kernel writes to `info` only.
     let asked = unsafe { libc::waitid(libc::P_PID, child, &raw mut info, options) };
     if asked != 0 {
-        // Nobody to wait for: it was waited for already, or is on its way out of another's hands.
+        // No one to wait for: it was waited for already, or is on its way out of another's hands.
         return !std::path::Path::new(&format!("/proc/{child}")).exists();
     }
     // SAFETY: the kernel has filled in what waitid fills in, or left zeros.

@@ -54,7 +54,7 @@ fn every_reading_of_the_library_is_a_counter() {
     ] {
         assert_eq!(value(name), Some(expected), "{name}");
     }
-    // Energy is a count that grows: 5 J with each reading. It is read when somebody asks and at both ends, else seldom.
+    // Energy is a count that grows: 5 J with each reading. It is read when someone asks and at both ends, else seldom.
     let series = |name: &str| monitor.series(name, 0, i64::MAX).unwrap();
     monitor.start();
     until("ten samples by the monitor's own thread", || {

@@ -46,7 +46,7 @@ pub(crate) fn start(python: &PathBuf, shape: &str) -> Program {
     program
 }
 
-/// Programs say `ready` from the function that they then stay in, so nobody has to guess how long they take to get there.
+/// Programs say `ready` from the function that they then stay in, so no one has to guess how long they take to get there.
 fn wait_until_ready(program: &mut Program) {
     let mut line = String::new();
     BufReader::new(program.0.stdout.take().unwrap()).read_line(&mut line).unwrap();

@@ -1,7 +1,7 @@
 //! What the Python package left behind about the steps of a program.
 //!
 //! One file per process, `steps-PID`: the first line says which rank it is (`rank 0`, or `rank -` if it is none), a line
-//! `profiled` that it recorded a profile, `found optimizer steps` that the program told no steps and what was taken for
+//! `profiled` that it recorded a profile, `found optimizer steps` that the program marked no steps and what was taken for
 //! them, every other line is a moment in nanoseconds at which a step ended, and after a blank the
 //! number of its samples where the program says that.
 
@@ -19,7 +19,7 @@ pub(super) struct ProgramSteps {
     /// Of each of those steps, where the program said.
     samples: Vec<Option<f64>>,
     pub(super) profiled: bool,
-    /// What was taken for steps, where the program told none.
+    /// What was taken for steps, where the program marked none.
     pub(super) found_by: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use stepscope_ground::markup;
 
 use crate::check::{Checked, Outcome};
 
-/// The file: a test per condition. What is not decided is a failure of its own kind, because it is no pass.
+/// The file: a test per condition. What is not decided is a failure of its own kind, because it is not a pass.
 pub fn junit(checked: &Checked, suite: &str) -> String {
     let of = |outcome: Outcome| checked.findings.iter().filter(|f| f.outcome == outcome).count();
     let failures = of(Outcome::Fail) + of(Outcome::Inconclusive);

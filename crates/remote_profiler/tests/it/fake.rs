@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// How a server answers a request for a profile.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
-    /// With this profile, when the time is over or somebody ends it.
+    /// With this profile, when the time is over or someone ends it.
     Profile(Vec<u8>),
     Empty,
     /// As servers did before they could send: with nothing, after writing this to the folder in the request, if it is given.
@@ -193,7 +193,7 @@ async fn reply(
     Some(())
 }
 
-/// As long as the options say, beginning when they say, or until somebody ends it.
+/// As long as the options say, beginning when they say, or until someone ends it.
 async fn wait(asked: &BTreeMap<u64, Field>, state: &FakeState) {
     let options = fields(&asked[&4].bytes());
     let start_ns = options.get(&8).map_or(0, Field::number);
@@ -243,7 +243,7 @@ fn framed(message: &[u8]) -> Bytes {
     bytes.freeze()
 }
 
-/// A `ProfileResponse` with a tool that nobody asked for and this profile.
+/// A `ProfileResponse` with a tool that no one asked for and this profile.
 fn with_profile(profile: &[u8]) -> Vec<u8> {
     let mut message = b"\x32\x03\x0a\x01t\x42".to_vec();
     let mut length = profile.len();

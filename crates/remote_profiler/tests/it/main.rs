@@ -59,7 +59,7 @@ impl Drop for Folder {
 /// How long a test waits for something that a busy machine may be late with.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Notes the stages and when it heard of them, and ends the recording when it is told to.
+/// Notes the stages and when it heard of them, and ends the recording when it is asked to.
 #[derive(Default)]
 struct Watcher {
     stages: Vec<(Instant, Stage)>,
@@ -295,7 +295,7 @@ fn a_server_that_falls_silent_is_given_up_and_leaves_nothing() {
     assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 0);
 }
 
-/// A port at which nobody listens, and nobody can begin to as long as this is there.
+/// A port at which no one listens, and no one can begin to as long as this is there.
 struct ClosedPort(TcpSocket);
 
 impl ClosedPort {
@@ -364,7 +364,7 @@ fn a_host_that_is_not_known_is_told() {
     let folder = Folder::new("unknown");
     let mut plan = plan(&["localhost:1".to_owned()], &folder);
     plan.targets = vec![Target { host: "no-such-host.invalid".to_owned(), port: 1 }];
-    // Where no name server answers, nobody has to wait for that.
+    // Where no name server answers, no one has to wait for that.
     plan.limits.connect = Duration::from_millis(800);
     let error = capture(&plan, &mut Watcher::default()).unwrap_err();
     assert!(error.what.contains("the host no-such-host.invalid is not known"), "{error:?}");

@@ -15,7 +15,7 @@ use crate::cached_run::CachedRun;
 
 /// Devices of a report, those with the highest peaks.
 const MAX_DEVICES: usize = 8;
-/// Pixels of a picture: it is drawn larger when somebody zooms in.
+/// Pixels of a picture: it is drawn larger when someone zooms in.
 const PICTURE_COLUMNS: u32 = 1_800;
 const PICTURE_ROWS: u32 = 720;
 /// How many times fewer columns and rows are tried where these do not fit.

@@ -52,7 +52,7 @@ impl ServiceRules {
             let none = Minute::default();
             let of_hour = hour.as_ref().map(|(_, hour)| &hour.minutes);
             let requests = of_hour.and_then(|minutes| minutes.get(&minute)).unwrap_or(&none);
-            // Before its first request a service is not there yet: that is not a service that nobody asks.
+            // Before its first request a service is not there yet: that is not a service that no one asks.
             let has_begun = hours.first().is_some_and(|first| *first < of)
                 || of_hour.is_some_and(|minutes| minutes.range(..=minute).next().is_some());
             let end_ns = (minute + 1) * MINUTE_NS;

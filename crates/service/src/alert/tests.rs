@@ -266,7 +266,7 @@ fn minutes_of_a_service_are_held_against_rules() {
     ];
     let rules = rules.iter().map(|text| rule(text)).collect();
     let mut watch = ServiceRules::new(dir, rules, START).unwrap();
-    // Minutes 0 to 9; 58 requests in each but in 6 to 8, where nobody asks anything. Slow from 1 to 4, errors in 2.
+    // Minutes 0 to 9; 58 requests in each but in 6 to 8, where no one asks anything. Slow from 1 to 4, errors in 2.
     let mut found = Vec::new();
     for after in 0..12_i64 {
         if !(6..=8).contains(&after) {
@@ -288,7 +288,7 @@ fn minutes_of_a_service_are_held_against_rules() {
     assert_eq!(at("p95(/predict)>100ms for 3m"), [(3, firing), (5, over)]);
     assert_eq!(at("error_rate>10%"), [(2, firing), (3, over)]);
     assert_eq!(at("requests_per_second<0.05"), [(6, firing), (9, over)]);
-    // A route that nobody has asked for has no latency, and no requests.
+    // A route that no one has asked for has no latency, and no requests.
     assert_eq!(at("p95(/other)>1ms"), []);
     assert_eq!(at("requests_per_second(/other)<1 for 2m"), [(1, firing)]);
     assert!(ServiceRules::new(ServiceDir::open(&folder).unwrap(), vec![rule("cpu>1%")], START).is_err());
@@ -318,7 +318,7 @@ fn events_are_lines_and_half_a_line_costs_only_itself() {
     assert_eq!(text.lines().count(), 2);
     let line: serde_json::Value = serde_json::from_str(text.lines().next().unwrap()).unwrap();
     assert_eq!((line["state"].as_str(), line["message"].as_str()), (Some("firing"), Some("two")));
-    // Somebody was killed while they wrote, and somebody else wrote rubbish.
+    // Someone was killed while they wrote, and someone else wrote rubbish.
     fs::write(&path, format!("{text}{{\"at_ns\": 7, \"ru")).unwrap();
     keep_alert(&folder, &event(3, "three")).unwrap();
     let messages: Vec<String> = alerts(&folder).into_iter().map(|event| event.message).collect();
@@ -377,7 +377,7 @@ fn what_a_command_started_ends_with_it() {
     endless.run(&event(0, "x"));
     until("the command has started another one", || path.exists());
     let pid: u32 = fs::read_to_string(&path).unwrap().trim().parse().unwrap();
-    // One that has ended may still wait for somebody to hear of it.
+    // One that has ended may still wait for someone to hear of it.
     let is_there = || {
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit_once(')').is_some_and(|(_, rest)| !rest.trim_start().starts_with(['Z', 'X']))

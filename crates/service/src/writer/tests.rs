@@ -168,7 +168,7 @@ fn a_clock_that_is_set_loses_nothing() {
 
 #[test]
 fn a_folder_that_cannot_be_written_costs_nothing_for_an_hour() {
-    // A file where the folder should be: nobody can write there, not even root.
+    // A file where the folder should be: no one can write there, not even root.
     let folder = folder("blocked");
     fs::write(&folder, "").unwrap();
     let mut service = Service::new(&folder, 1);

@@ -130,7 +130,7 @@ class NumpyCounter:
         return True
 
     def close(self) -> None:
-        """Stops, if this was the last; what somebody else has put there since stays."""
+        """Stops, if this was the last; what someone else has put there since stays."""
         numpy = sys.modules.get("numpy")
         with self._lock:
             self._users -= 1
@@ -142,5 +142,5 @@ class NumpyCounter:
             self._replaced.clear()
 
     def after_fork_in_child(self) -> None:
-        """A lock that nobody holds."""
+        """A lock that no one holds."""
         self._lock = threading.Lock()

@@ -16,7 +16,7 @@ import { useAnyAnswer } from "../../session/use-ask.ts";
 import "./style.css";
 
 const MAX_ROWS = 1000;
-/** Parts of every answer that are no tables of it. */
+/** Parts of every answer that are not tables of it. */
 const NOT_TABLES = new Set(["definitions", "remarks", "unchecked_rules"]);
 
 /** A page about one question, grouped in each of these ways. */

@@ -35,7 +35,7 @@ export function outermost(tree: Tree): Uint8Array {
   return out;
 }
 
-/** Stands for all nodes that were put together: they have no name of their own. */
+/** Represents all nodes that were put together: they have no name of their own. */
 export const SMALLER_ID = -1;
 
 /** One row a name, the largest self time first. */

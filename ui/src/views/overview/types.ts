@@ -2,6 +2,7 @@
 
 export type { StepRow, StepsAnswer } from "../../data/account.ts";
 export type {
+  Amount,
   Finding,
   FindingsAnswer,
   GpuAnswer,
@@ -11,7 +12,6 @@ export type {
   HotLine,
   InfoAnswer,
   InfoOfProfile,
-  Amount,
   NoteInfo as Note,
   RooflineAnswer as Roofline,
   RunInfo as Info,

@@ -31,7 +31,7 @@ export class Hover {
   readonly #parts: HoverParts;
   readonly #engine: Engine;
   readonly #model: Model;
-  /** Told where the pointer is in time. */
+  /** Called with where the pointer is in time. */
   onTime: ((time: number | undefined) => void) | undefined;
   #x = 0;
   #y = 0;

@@ -1,7 +1,7 @@
 //! Who is to blame for idle time: every host slice, weighed by how many devices it kept waiting.
 //!
 //! Devices wait for the same host, so a host slice counts once for each device that was idle meanwhile. How many those
-//! are is found by marking where each stretch begins and ends, so that nobody walks along the host for each device.
+//! are is found by marking where each stretch begins and ends, so that no one walks along the host for each device.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;

@@ -1,4 +1,4 @@
-//! Launches that stand still in the driver because another thread holds it.
+//! Launches that are stalled in the driver because another thread holds it.
 
 use stepscope_model::{LaneId, Ns, SliceId};
 

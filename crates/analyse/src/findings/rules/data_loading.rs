@@ -44,7 +44,7 @@ impl Scenario for BatchesReady {
     fn host(&self, piece: &HostPiece) -> i64 {
         match piece.activity {
             Activity::DataLoading => 0,
-            // The main thread stands in the runtime meanwhile.
+            // The main thread is in the runtime meanwhile.
             Activity::Runtime | Activity::Synchronization => {
                 let end = Ns(piece.start.0.saturating_add(piece.ns));
                 piece.ns - self.elsewhere.length_in((piece.start, end)).0.min(piece.ns)

@@ -62,7 +62,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let backend = distributed.and_then(|d| d.backend.clone());
     let backend =
         backend.unwrap_or_else(|| trace.name(ranges[0]).split(':').next().unwrap_or("gloo").to_owned());
-    // What it costs is told by the rule for exposed communication; here only how much it matters.
+    // What it costs is said by the rule for exposed communication; here only how much it matters.
     let mut finding = context.remark(RULE.name);
     finding.severity =
         context.severity(exposed as f64 / context.step_ns().max(1) as f64).unwrap_or(Severity::Info);

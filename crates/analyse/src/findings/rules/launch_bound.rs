@@ -60,7 +60,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     else {
         return Vec::new();
     };
-    // Calls that stand still in the driver are another rule's.
+    // Calls that are stalled in the driver are another rule's.
     if super::blocked_launches::share(context) > row.launch_bound_share / 2.0 {
         return Vec::new();
     }

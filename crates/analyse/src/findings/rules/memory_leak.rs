@@ -122,7 +122,7 @@ fn at_step_ends(context: &Context<'_>, memory: &DeviceMemory) -> Option<Vec<i64>
 /// Bytes by operator.
 type Survivors = Vec<(String, i64)>;
 
-/// Bytes that steps but the last allocated and nobody released, by device and operator, most first.
+/// Bytes that steps but the last allocated and no one released, by device and operator, most first.
 fn survivors(context: &Context<'_>) -> HashMap<String, Survivors, RandomState> {
     let (Some(first), Some(last)) = (context.steps().steps.first(), context.steps().steps.last()) else {
         return HashMap::default();

@@ -37,7 +37,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let mut edit = Edit::new(context.trace());
     for &(copy, _) in &uploads {
-        // Pinned and prefetched, the copy runs beside the kernels of the step before and nobody waits.
+        // Pinned and prefetched, the copy runs beside the kernels of the step before and no one waits.
         edit.device_length(copy, 0);
         if let Some(call) = trace.links().launch(copy) {
             edit.no_wait(call);

@@ -42,7 +42,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let mut edit = Edit::new(trace);
     let mut gone: HashSet<SliceId, RandomState> = HashSet::default();
     for each in &loops {
-        // The first turn stands for the one call that does it all.
+        // The first turn represents the one call that does it all.
         let rest = &each.ops[each.period.min(each.ops.len() - 1)..];
         rest.iter().for_each(|&op| edit.remove_host(op));
         gone.extend(rest.iter().copied());

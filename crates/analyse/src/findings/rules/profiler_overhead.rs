@@ -54,7 +54,7 @@ struct Events {
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     let options = &context.trace().meta().options;
-    // Who recorded every call on purpose is told beside the step's time what that costs: there is nothing to switch off.
+    // What recording every call on purpose costs is said beside the step's time: there is nothing to switch off.
     if context.trace().meta().extra(MEASURED_CALL_COST).is_some() {
         return Vec::new();
     }

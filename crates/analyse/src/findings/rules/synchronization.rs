@@ -53,7 +53,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         *place = (place.0 + 1, place.1.saturating_add(wait.wait_ns), place.2);
     }
     remove_copies_back(context, &mut edit, &avoidable);
-    // Nobody counts rows any more either.
+    // No one counts rows any more either.
     for work in context.device_work() {
         let op = trace.links().launch(work).and_then(|call| context.callers().op(call));
         if op.is_some_and(|op| counted.contains(&op)) {

@@ -183,7 +183,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     vec![finding]
 }
 
-/// The lower median and where it stands.
+/// The lower median and where it is.
 fn lower_median(lengths: &[i64]) -> Option<(usize, i64)> {
     let mut sorted: Vec<(i64, usize)> = lengths.iter().copied().zip(0..).collect();
     sorted.sort_unstable();
@@ -357,7 +357,7 @@ fn advice_for_other_frameworks(cause: Option<Cause>, pattern: Pattern) -> Advice
     }
 }
 
-/// Steps of which none stands out but which differ much.
+/// Steps of which none sticks out but which differ much.
 fn varied(context: &Context<'_>, lengths: &[i64]) -> Option<Finding> {
     if lengths.len() < 5 {
         return None;

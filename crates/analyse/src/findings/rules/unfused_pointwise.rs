@@ -2,7 +2,7 @@
 //!
 //! Kernel names say what is elementwise, so no shapes are needed. A chain goes on through reductions (a normalization
 //! written by hand has one in its middle), through copies, and past kernels too short to matter; it ends at a matrix
-//! product, an attention or any other kernel that nobody would fuse with it.
+//! product, an attention or any other kernel that no one would fuse with it.
 
 use stepscope_model::{Kind, Ns, Order, SliceId};
 
@@ -149,7 +149,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     vec![finding]
 }
 
-/// What the chains probably are, the costliest first; none if nobody knows.
+/// What the chains probably are, the costliest first; none if no one knows.
 fn titles(chains: &[Chain<'_>]) -> Option<String> {
     let mut sums: Vec<(&'static str, i64)> = Vec::new();
     for chain in chains {

@@ -3,7 +3,7 @@
 use super::source::{Name, NameSegment, Range, Source};
 use super::vocabulary::{is_integer, is_noise, is_scalar, is_transparent, telling};
 
-/// Deeper template arguments are cut off: nobody reads them, and the stack is finite.
+/// Deeper template arguments are cut off: no one reads them, and the stack is finite.
 const MAX_DEPTH: usize = 16;
 /// How many levels of template arguments are still worth a column.
 const MAX_SHOWN_DEPTH: usize = 3;

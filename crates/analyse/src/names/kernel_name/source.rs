@@ -1,6 +1,6 @@
 //! The grammar of a C++ name: matched brackets, and the parts of a qualified name.
 
-/// Where something stands in the text: from the first byte to the one after the last.
+/// Where something is in the text: from the first byte to the one after the last.
 pub(super) type Range = (usize, usize);
 
 /// One `name<template>(params)` between two `::`; the ranges are those inside the brackets.
@@ -131,7 +131,7 @@ impl<'a> Source<'a> {
         if self.text.starts_with("void ") { "void ".len() } else { 0 }
     }
 
-    /// The qualified name that stands here; `None` where no part of it names anything.
+    /// The qualified name that is here; `None` where no part of it names anything.
     pub(super) fn name(&self, (start, end): Range) -> Option<Name<'a>> {
         let bytes = self.text.as_bytes();
         let mut parts = Vec::new();

@@ -1,4 +1,4 @@
-//! Kernels on tensor cores, told by the marks that the libraries leave in their names.
+//! Kernels on tensor cores, recognized by the marks that the libraries leave in their names.
 
 /// Substrings by which the TensorBoard plugin tells a tensor-core kernel.
 const CLASSIC_KERNELS: &[&str] = &[

@@ -1,4 +1,4 @@
-//! The type of a matrix kernel's inputs, told by its name.
+//! The type of a matrix kernel's inputs, recognized by its name.
 
 use super::kernel_uses_tensor_cores;
 use crate::names::kernel_name::demangled;

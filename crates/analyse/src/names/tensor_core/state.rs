@@ -7,7 +7,7 @@ use super::kernels::marked;
 use crate::names::comm::is_comm_kernel;
 use crate::names::kernel_name::demangled;
 
-/// Whether a kernel uses tensor cores (AMD: matrix cores), told by its name.
+/// Whether a kernel uses tensor cores (AMD: matrix cores), recognized by its name.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TensorCores {
@@ -15,7 +15,7 @@ pub enum TensorCores {
     Yes,
     /// The name is that of a kernel that multiplies no matrices, or multiplies them elsewhere.
     No,
-    /// The name says nothing: a kernel of Triton, or one that somebody wrote by hand.
+    /// The name says nothing: a kernel of Triton, or one that someone wrote by hand.
     #[default]
     Unknown,
 }
@@ -30,7 +30,7 @@ impl TensorCores {
     }
 }
 
-/// Whether a kernel of this name has a mark of one that uses tensor cores; `false` also where nobody knows.
+/// Whether a kernel of this name has a mark of one that uses tensor cores; `false` also where no one knows.
 pub fn kernel_uses_tensor_cores(name: &str) -> bool {
     marked(name) == Some(true)
 }

@@ -2,7 +2,7 @@
 //! range of the main thread that waits for them.
 //!
 //! The main thread is the one with `ProfilerStep#` ranges, the autograd thread the one with names that contain
-//! `autograd::`. Where there is one of each, what stands lowest on the autograd thread and lies wholly inside a
+//! `autograd::`. Where there is one of each, what is lowest on the autograd thread and lies wholly inside a
 //! `## backward ##` range of the main thread (inside a step, if there are no such ranges) becomes its child. Device
 //! work is the child of its call.
 

@@ -274,7 +274,7 @@ impl EventLinks {
             return;
         }
         let mut root = marks.root;
-        // Only events of TensorFlow's runtime are told by their names; they have no other.
+        // Only events of TensorFlow's runtime are recognized by their names; they have no other.
         match trace.name(id) {
             "TraceContext" => root = root.or(Some(1)),
             "WhileOp-EvalCond" | "WhileOp-StartBody" | "ForOp" | "ParallelForOp" | "ForeverOp" => {

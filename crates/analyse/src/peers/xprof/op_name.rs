@@ -21,7 +21,7 @@ pub(super) struct Op<'n> {
     pub(super) kind: &'n str,
 }
 
-/// The operator that a name is of; none if it is no operator's.
+/// The operator that a name is of; none if it is not an operator's.
 pub(super) fn parse(full: &str) -> Option<Op<'_>> {
     let Some((name, kind)) = full.split_once(':') else {
         let kind = ["MemcpyHToD", "MemcpyDToH", "MemcpyDToD", "MemcpyHToH"]

@@ -53,7 +53,7 @@ pub(super) fn op_costs(trace: &Trace, selection: &Selection, programs: &ProgramW
         let InstructionAt { program, at, instruction, by_order } = placed;
         let (which, lane) = ((program.id, at), slices.lane(id));
         // An instruction may take several kernels; without an operator around them, those that follow each other are
-        // one call. Work of a graph that is told by its own name is a call of its own.
+        // one call. Work of a graph that is recognized by its own name is a call of its own.
         let named = by_order
             || trace.args(id).text_id(Attr::Instruction).is_some_and(|n| trace.text(n) == instruction.name);
         let key = match trace.links().op(id) {

@@ -6,10 +6,10 @@ use crate::names::by_name::ByName;
 use crate::roofline::number::{self, Element};
 use crate::scope::selection::Selection;
 
-/// Stands for no slice.
+/// Represents no slice.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// Every operator; a parent stands before its children.
+/// Every operator; a parent comes before its children.
 pub(super) fn host_ops(trace: &Trace) -> impl DoubleEndedIterator<Item = SliceId> {
     let slices = trace.slices();
     slices.ids().filter(move |&id| slices.kind(id) == Kind::HostOp)

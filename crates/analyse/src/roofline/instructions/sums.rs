@@ -136,7 +136,7 @@ impl<'t> InstructionSums<'t> {
         self.members += other.members;
     }
 
-    /// What the rows of a grouping are told apart by, and what they are called.
+    /// What the rows of a grouping are distinguished by, and what they are called.
     fn key(&self, by: InstructionsBy) -> String {
         let unknown = |what: &str| format!("(no {what})");
         match by {

@@ -30,7 +30,7 @@ pub(super) fn model(op: &str) -> Option<Counter> {
 
 fn count(op: &str, call: &Call) -> Option<Cost> {
     let op = op.strip_suffix('_').unwrap_or(op);
-    // Where the first factor stands, where the second, and where what is added to the product.
+    // Where the first factor is, where the second, and where what is added to the product.
     let (a, b, added) = match op {
         "addmm" | "baddbmm" | "addbmm" | "_addmm_activation" | "addmv" => (1, 2, Some(0)),
         "linear" => (0, 1, Some(2)),

@@ -1,7 +1,7 @@
 //! Layer, batch, group and RMS normalization, forward and backward.
 //!
 //! Operations for each element: mean 1, variance 2, normalizing 2, weight 1, bias 1; batch normalization by
-//! running statistics 2 in all; RMS 3 and the weight 1. Backward: 10 for the input's gradient (RMS 8), 2 for
+//! running statistics 2 in total; RMS 3 and the weight 1. Backward: 10 for the input's gradient (RMS 8), 2 for
 //! the weights', 1 for the bias'. All of it is far under what the bytes take. Bytes: all tensors given once,
 //! and the results: the normalized tensor or the gradients, and the statistics in `float`.
 

@@ -58,7 +58,7 @@ pub(super) fn programs(trace: &Trace) -> Option<Repeats> {
     let is_lane = |thread: StrId| trace.text(thread).starts_with("XLA Modules");
     let lanes =
         trace.lanes().iter().filter(|(_, lane)| lane.key.domain == Domain::Device && is_lane(lane.thread_name));
-    // Devices of a job run the same programs: the one with most runs stands for all.
+    // Devices of a job run the same programs: the one with most runs represents all.
     let lane = lanes
         .map(|(lane, _)| lane)
         .max_by_key(|&lane| (slices.lane_range(lane).len(), std::cmp::Reverse(lane)))?;

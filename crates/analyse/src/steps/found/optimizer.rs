@@ -6,11 +6,11 @@ use super::{FoundBy, Repeats, alike, median};
 use crate::names::by_name::ByName;
 use crate::names::ranges::{is_data_loading, optimizer_step};
 
-/// Two updates, or two batches, are a loop: nobody writes them without one.
+/// Two updates, or two batches, are a loop: no one writes them without one.
 const MIN_ITERATIONS: usize = 2;
 /// Optimizers that step in turns are looked for up to this many.
 const MAX_OPTIMIZERS: usize = 4;
-/// What stands before the first update is an iteration if it holds as much as one, within these factors.
+/// What comes before the first update is an iteration if it holds as much as one, within these factors.
 const WHOLE: (f64, f64) = (0.7, 1.5);
 /// How much more or less iterations may hold to be alike.
 const ALIKE_FACTOR: f64 = 1.25;

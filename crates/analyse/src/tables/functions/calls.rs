@@ -16,7 +16,7 @@ pub enum NoCalls {
     NoStacks,
 }
 
-/// A row per function with its callers. Of stacks, calls are the different stacks a function was seen in, since nobody
+/// A row per function with its callers. Of stacks, calls are the different stacks a function was seen in, since no one
 /// knows how often it was called.
 pub fn calls(profile: &Profile, value: usize) -> Result<Vec<CallRow>, NoCalls> {
     if !profile.calls.is_empty() {

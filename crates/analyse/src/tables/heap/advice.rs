@@ -12,10 +12,10 @@ use crate::memory::out_of_memory::{LineHolding, held_at};
 use crate::memory::places::Places;
 use crate::statistics::GrowthRule;
 
-/// A line that holds this share of the peak is worth a look.
+/// A line that holds this share of the peak is worth a check.
 const LARGE_SHARE: f64 = 0.10;
-/// Of a program whose levels are not known from iteration to iteration, so that nobody can tell a leak: what a line held more
-/// later on is worth a look if it is this share of the peak.
+/// Of a program whose levels are not known from iteration to iteration, so that no one can tell a leak: what a line held more
+/// later on is worth a check if it is this share of the peak.
 const GROWTH_SHARE: f64 = 0.05;
 /// A line churns if it allocates so many times what the program ever held, …
 const MIN_CHURN_RATIO: i64 = 20;

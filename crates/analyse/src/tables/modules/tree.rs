@@ -40,7 +40,7 @@ struct Node {
     own: OwnTotals,
 }
 
-/// Grows as modules are met; a parent always stands before its children.
+/// Grows as modules are met; a parent always comes before its children.
 #[derive(Default)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
@@ -107,7 +107,7 @@ impl Tree {
         paths
     }
 
-    /// The list in which a module stands after the one around it, with the totals.
+    /// The list in which a module comes after the one around it, with the totals.
     pub(super) fn into_modules(self, count_calls: bool) -> Vec<Module> {
         let mut total: Vec<OwnTotals> = self.nodes.iter().map(|n| n.own.clone()).collect();
         for i in (0..self.nodes.len()).rev() {

@@ -36,7 +36,7 @@ impl<'a> Stacks<'a> {
         let tree = CallTree::build(trace, |_| true);
         let mut python = vec![NONE; slices.len()];
         let mut forward = vec![NONE; slices.len()];
-        // A parent stands before its children, so what is known of it is known for them.
+        // A parent comes before its children, so what is known of it is known for them.
         for id in slices.ids() {
             let own = trace.links().forward_of(id).next().map_or(NONE, |f| f.index() as u32);
             forward[id.index()] = own;
@@ -66,7 +66,7 @@ impl<'a> Stacks<'a> {
     /// The number of the stack around a slice.
     pub(crate) fn number(&mut self, id: SliceId) -> u32 {
         let forward = self.forward[id.index()];
-        // A backward operator's own text only says that somebody called backward().
+        // A backward operator's own text only says that someone called backward().
         let told = if forward == NONE { id } else { SliceId::from_index(forward as usize) };
         if let Some(stack) = self.trace.stack(told) {
             if self.of_stack[stack.index()] == NONE {

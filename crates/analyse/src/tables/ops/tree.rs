@@ -1,7 +1,7 @@
 //! The call tree of operators as PyTorch's tables see it.
 //!
 //! It differs from a plain tree of a thread's slices in five ways: Python calls are invisible; the range of a
-//! collective, which ends on another thread, is nobody's parent or child; a runtime call stands on the thread of
+//! collective, which ends on another thread, is no one's parent or child; a runtime call is on the thread of
 //! the operator it names; the profiler's own pauses, whose thread no file tells, stand on the main thread; and an
 //! only child of its parent's name is folded into the parent.
 
@@ -102,7 +102,7 @@ impl HostTree {
         some(self.parent[id.index()])
     }
 
-    /// The slice that stands for this one: itself, or what it was folded into.
+    /// The slice that represents this one: itself, or what it was folded into.
     pub(crate) fn shown(&self, id: SliceId) -> Option<SliceId> {
         some(self.into[id.index()])
     }
@@ -132,7 +132,7 @@ fn in_tree(kind: Kind) -> bool {
     kind.is_host() && !matches!(kind, Kind::PythonFunction | Kind::FrameworkCall)
 }
 
-/// Where a slice stands among those of its lane: by start, the longer first.
+/// Where a slice is among those of its lane: by start, the longer first.
 fn place(trace: &Trace, id: SliceId) -> (Ns, i64) {
     (trace.slices().start(id), !trace.slices().end(id).0)
 }
@@ -156,7 +156,7 @@ fn moved(trace: &Trace, homes: &HomeLanes) -> Vec<(LaneId, SliceId)> {
     moved
 }
 
-/// Decides on which thread each slice stands.
+/// Decides on which thread each slice is.
 struct HomeLanes {
     stray: StrayCalls,
     /// The main thread of each lane's process; the lane itself where there is none.

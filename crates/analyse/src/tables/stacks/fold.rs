@@ -31,7 +31,7 @@ impl Stacks {
         stacks
     }
 
-    /// The nodes; a parent stands before its children.
+    /// The nodes; a parent comes before its children.
     pub(crate) fn nodes(&self) -> &[Node] {
         &self.tree.nodes
     }

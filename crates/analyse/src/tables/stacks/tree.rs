@@ -6,7 +6,7 @@ use stepscope_model::{Kind, Ns};
 
 use super::Frame;
 
-/// Stands for no node.
+/// Represents no node.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A frame in its place.
@@ -24,7 +24,7 @@ pub(crate) struct Node {
     recent: u32,
 }
 
-/// Grows as stacks are met; a parent always stands before its children.
+/// Grows as stacks are met; a parent always comes before its children.
 #[derive(Debug)]
 pub(super) struct Tree {
     pub(super) nodes: Vec<Node>,

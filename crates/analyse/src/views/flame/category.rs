@@ -6,7 +6,7 @@ use crate::views::timeline::category_of;
 
 pub(super) const PYTHON: u8 = 1;
 const STEP: u8 = 13;
-/// Threads, and what stands for several things.
+/// Threads, and what represents several things.
 pub(super) const OTHER: u8 = 15;
 
 /// The category of a frame; `kind` is what its slices are.

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use crate::tables::stacks::tree::NONE;
 
-/// A tree in columns. A parent stands before its children.
+/// A tree in columns. A parent comes before its children.
 #[derive(Default)]
 pub(super) struct Columns {
     /// The node around each; [`NONE`] outermost.
@@ -16,7 +16,7 @@ pub(super) struct Columns {
     pub(super) count_below: bool,
 }
 
-/// What a node of the result stands for.
+/// What a node of the result represents.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) enum Item {
     Node(u32),
@@ -71,7 +71,7 @@ pub(super) fn prune(tree: &Columns, min_share: f64, most: usize) -> Pruned {
     let floor = ((grand as f64 * min_share).ceil() as i64).max(1);
     let mut kept: Vec<u32> = (0..total.len() as u32).filter(|&i| total[i as usize] >= floor).collect();
     if kept.len() > most {
-        // A parent has at least its child's total and stands before it, so it is never dropped before its child.
+        // A parent has at least its child's total and comes before it, so it is never dropped before its child.
         kept.sort_unstable_by_key(|&i| (Reverse(total[i as usize]), i));
         kept.truncate(most);
         kept.sort_unstable();

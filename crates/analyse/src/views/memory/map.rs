@@ -35,7 +35,7 @@ pub struct MapBlock {
     pub bytes: u64,
     /// The allocation in it; none where it is free or mixed.
     pub allocation: Option<u32>,
-    /// How many blocks it stands for.
+    /// How many blocks it represents.
     pub blocks: u32,
     /// Of a mixed one: bytes that are not free.
     pub used_bytes: u64,
@@ -151,7 +151,7 @@ pub(super) fn map(snapshot: &Snapshot, history: &History, pieces: &[Piece], stat
     map
 }
 
-/// The first state of an allocation, the first in which the program no longer uses it, and the first in which nobody does.
+/// The first state of an allocation, the first in which the program no longer uses it, and the first in which no one does.
 pub(super) fn states(allocation: &Allocation) -> (u32, u32, u32) {
     let start = if allocation.before { 0 } else { allocation.from.saturating_add(1) };
     (start, allocation.to.saturating_add(1), allocation.done.saturating_add(1))

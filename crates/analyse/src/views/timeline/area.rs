@@ -48,7 +48,7 @@ pub struct AreaName {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct RowBusy {
     pub row: u32,
-    /// Time in which anything stands on it.
+    /// Time in which anything is on it.
     pub busy_ns: i64,
 }
 
@@ -122,7 +122,7 @@ impl Timeline {
         sums
     }
 
-    /// Time in which anything stands on a row.
+    /// Time in which anything is on a row.
     fn busy(&self, trace: &Trace, row: &Row, (from, to): (i64, i64)) -> i64 {
         let spans = self.spans(trace, &row.content);
         let begin = row.blocks.position(&spans, 0, from);
@@ -185,7 +185,7 @@ impl Timeline {
 }
 
 enum Task {
-    /// Slices of a group, those inside others told apart.
+    /// Slices of a group, those inside others distinguished.
     Sweep { group: u32, selected: Vec<bool>, part: AreaPart },
     /// Steps or instants: nothing is inside of another.
     Row { row: u32, area: (i64, i64) },

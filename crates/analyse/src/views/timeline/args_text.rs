@@ -13,7 +13,7 @@ fn json(value: Value<'_>) -> String {
         Value::Int(number) => number.to_string(),
         Value::Decimal(number) => number.to_string(),
         Value::Str(text) => quoted(text),
-        // A file may break off inside a value: what is no JSON is told as text.
+        // A file may break off inside a value: what is not JSON is shown as text.
         Value::Json(text) if serde_json::from_str::<IgnoredAny>(text).is_ok() => text.to_owned(),
         Value::Json(text) => quoted(text),
         Value::Bool(value) => value.to_string(),

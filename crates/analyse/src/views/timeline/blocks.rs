@@ -165,7 +165,7 @@ impl Blocks {
     }
 }
 
-/// Of lengths seen from left to right, the greatest and where it stands.
+/// Of lengths seen from left to right, the greatest and where it is.
 struct LongestSpan {
     length: i64,
     level: usize,

@@ -40,7 +40,7 @@ pub(super) enum Members {
 pub(super) struct Group {
     pub(super) kind: GroupKind,
     pub(super) members: Members,
-    /// Its rows; one of instants stands last.
+    /// Its rows; one of instants comes last.
     pub(super) rows: Range<u32>,
 }
 

@@ -58,7 +58,7 @@ impl Category {
     }
 }
 
-/// Kinds that are told apart by the same question about the name.
+/// Kinds that are distinguished by the same question about the name.
 #[derive(Copy, Clone)]
 enum Class {
     Operator,

@@ -9,7 +9,7 @@ use stepscope_model::{Domain, LaneId, Order, Tag, Trace};
 use super::instants::Instants;
 use crate::threads::lock::{is_states, thread_of};
 
-/// Most lanes that have a group of their own. A file may name a million threads; nobody looks at as many.
+/// Most lanes that have a group of their own. A file may name a million threads; no one looks at as many.
 pub const MAX_LANES: usize = 4_000;
 /// Most rows of one lane.
 pub const MAX_ROWS_PER_LANE: usize = 512;

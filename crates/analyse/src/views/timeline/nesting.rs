@@ -1,8 +1,8 @@
-//! Which row of its lane a slice stands on.
+//! Which row of its lane a slice is on.
 //!
-//! A slice stands below the deepest slice that holds it wholly, on the first row from there on that is free. So nested
+//! A slice is below the deepest slice that holds it wholly, on the first row from there on that is free. So nested
 //! calls look as they nest, slices that overlap without nesting share as few rows as they can, and no row holds two
-//! slices at once. Rows are limited: what would need more stands on the last one, where slices may overlap.
+//! slices at once. Rows are limited: what would need more is on the last one, where slices may overlap.
 
 use super::row_ends::RowEnds;
 

@@ -13,7 +13,7 @@ impl Timeline {
     pub(super) fn python_stack(&self, trace: &Trace, id: SliceId) -> Vec<String> {
         let slices = trace.slices();
         let links = trace.links();
-        // Device work stands where it was launched.
+        // Device work is where it was launched.
         let here = if slices.kind(id).is_host() { Some(id) } else { links.launch(id).or(links.op(id)) };
         let Some(here) = here else { return Vec::new() };
         let mut around = self.ancestors(trace, here);

@@ -66,7 +66,7 @@ impl Timeline {
         let slices = trace.slices();
         let times = (slices.start(id), slices.end(id));
         let lane = slices.lane_range(slices.lane(id));
-        // What is inside stands right behind it.
+        // What is inside comes right after it.
         let inside = &slices.starts()[id.index() + 1..lane.end];
         let (from, to) =
             (id.index() as u32, (id.index() + 1 + inside.partition_point(|&s| s < times.1)) as u32);

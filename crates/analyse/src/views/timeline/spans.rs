@@ -1,4 +1,4 @@
-//! What stands on a row, whatever it is: slices, moments or steps, by start.
+//! What is on a row, whatever it is: slices, moments or steps, by start.
 
 use stepscope_model::{Ns, SliceId, Trace};
 
@@ -38,7 +38,7 @@ pub(super) enum Content {
 pub(super) struct StepSpan {
     pub(super) start: i64,
     pub(super) end: i64,
-    /// Its number; none where it stands for a whole trace.
+    /// Its number; none where it represents a whole trace.
     pub(super) number: Option<i64>,
     /// Its name's number, see [`super::Timeline::name`].
     pub(super) name: u32,

@@ -7,7 +7,7 @@ pub const UNITS: u32 = 4096;
 
 const MAGIC: u32 = 0x5354_4C31;
 
-/// What stands before the tiles of one answer.
+/// What comes before the tiles of one answer.
 pub fn wire_header(tiles: u32) -> [u8; 8] {
     let mut header = [0; 8];
     header[..4].copy_from_slice(&MAGIC.to_le_bytes());

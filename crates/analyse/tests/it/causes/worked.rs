@@ -149,7 +149,7 @@ fn the_backward_thread_takes_over_from_the_main_one() {
     let replay = Replay::new(&trace, &steps);
     let name = "autograd::engine::evaluate_function: MmBackward0".to_owned();
     let faster = what_if(&trace, &replay, &[Change::Operator { name, speedup: 2.0 }]).unwrap();
-    // It has device work, so that is what gets faster: nobody waits for it.
+    // It has device work, so that is what gets faster: no one waits for it.
     assert_eq!(faster.predicted_ns, 1_000_000);
     let free = what_if(&trace, &replay, &[Change::FreeLaunches]).unwrap();
     // All host work gone: both kernels one after the other, 1 µs between them.

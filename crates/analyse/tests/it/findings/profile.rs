@@ -198,7 +198,7 @@ fn memory_leak() {
     assert!(leak.title.contains("8.0 MiB in each step"), "{}", leak.title);
     assert!(leak.evidence.iter().any(|e| e.label.contains("never released")), "{leak:?}");
     assert_eq!(with(&[100, 100, 101, 100, 100]), None);
-    // One jump is no leak, nor is it one that too few steps show.
+    // One jump is not a leak, nor is it one that too few steps show.
     assert_eq!(with(&[100, 101, 102, 103, 900]), None);
     assert_eq!(with(&[108, 116, 124, 132]), None);
     // A step that frees a little more does not hide a leak; a cache that is full after some steps is none.
@@ -316,7 +316,7 @@ fn communication() {
     let exposed = one(&gloo, "communication_exposed").unwrap();
     assert_eq!((exposed.severity, exposed.estimate), (Severity::High, Estimate::UpperBound));
     let backend = one(&gloo, "ddp_without_nccl").unwrap();
-    // Its cost is told once, above.
+    // Its cost is said once, above.
     assert_eq!((backend.severity, backend.saves_ns), (Severity::High, None));
     let nccl = recorded("2.11-h200-features/nccl/nccl.pt.trace.json.gz");
     assert_eq!(one(&nccl, "communication_exposed"), None);

@@ -47,7 +47,7 @@ fn step(run: &mut RunBuilder, number: i64, at: (i64, i64)) {
 fn a_wait_for_work_that_was_not_recorded_is_unknown_and_not_idle() {
     let mut run = RunBuilder::new();
     step(&mut run, 1, (90, 11_930));
-    // Nothing runs, yet the host stands in a wait for ten milliseconds; then the kernels of one graph.
+    // Nothing runs, yet the host is in a wait for ten milliseconds; then the kernels of one graph.
     run.host(Kind::Runtime, "cudaStreamSynchronize", 1, (100, 10_100));
     for i in 0..10 {
         run.launch(
@@ -63,7 +63,7 @@ fn a_wait_for_work_that_was_not_recorded_is_unknown_and_not_idle() {
     assert_eq!(look.cause_ns(Cause::DEVICE_UNRECORDED), 10_000_000);
     assert_eq!(look.verdict.bound_by, "gpu", "{}", look.verdict.text);
     assert!(look.verdict.text.contains("does not show what the GPU did"), "{}", look.verdict.text);
-    // Nothing promises time that nobody knows anything about.
+    // Nothing promises time that no one knows anything about.
     assert!(look.findings.iter().all(|f| f.saves_ns.unwrap_or(0) < 2_000_000), "{:?}", look.findings);
 }
 
@@ -214,7 +214,7 @@ fn slow_kernels_on_a_busy_device_are_named_with_what_is_recoverable() {
     assert!((0.60..0.68).contains(&saved), "{saved}");
     assert_eq!(slow.estimate, Estimate::UpperBound);
     assert_eq!(uncovered(&look.run, &look.verdict, &look.findings), None);
-    // A kernel that is as fast as they get, and one whose sizes nobody recorded.
+    // A kernel that is as fast as they get, and one whose sizes no one recorded.
     let fine = Look::at(product(200, true));
     assert!(fine.finding("slow_kernels").is_none());
     assert!(uncovered(&fine.run, &fine.verdict, &fine.findings).unwrap().contains("stepscope roofline"));

@@ -1,4 +1,4 @@
-//! Memory figures: worked examples, an independent recomputation from the JSON, and the figures of
+//! Memory numbers: worked examples, an independent recomputation from the JSON, and the numbers of
 //! torch-tb-profiler 0.4.3 and of torch's own memory timeline.
 
 use std::path::{Path, PathBuf};
@@ -230,7 +230,7 @@ fn every_fixture_closes() {
     }
 }
 
-/// The figures of a throw-away Python script that read the JSON with exact decimals and looked for the
+/// The numbers of a throw-away Python script that read the JSON with exact decimals and looked for the
 /// operators around each mark by brute force.
 #[test]
 fn gpt_stack_matches_a_recomputation() {
@@ -268,7 +268,7 @@ fn gpt_stack_matches_a_recomputation() {
     assert!(softmax.frames.iter().any(|f| f.contains("cross_entropy")), "{softmax:?}");
 }
 
-/// Six figures of a row in the order of torch-tb-profiler's table.
+/// Six numbers of a row in the order of torch-tb-profiler's table.
 type Row = (&'static str, &'static str, [i64; 7]);
 
 fn assert_operators(report: &MemoryReport, expected: &[Row]) {

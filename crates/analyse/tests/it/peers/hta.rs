@@ -3,7 +3,7 @@
 //! On the nanosecond trace HTA reports idle 10113 µs, compute 372150 µs and kernel time 384634 µs. It reads times as floats (at
 //! seconds since 1970 a float holds quarter microseconds) and then shrinks every slice to whole microseconds, so
 //! each of 4,876 slices loses up to two and the losses end up as idle time. Ours is exact: idle is 6,452,701 ns.
-//! The test reproduces HTA's figures from our slices by doing to them what HTA does, which shows that the
+//! The test reproduces HTA's numbers from our slices by doing to them what HTA does, which shows that the
 //! rounding is the only difference.
 
 use stepscope_analyse::peers::tracelens::{TimelineOptions, temporal_breakdown};

@@ -212,7 +212,7 @@ fn a_stream_waits_for_an_event_of_another() {
     let kinds: Vec<_> = path.edges.iter().map(|&e| path.graph.edges[e as usize].kind).collect();
     use EdgeKind::{LaunchDelay, OperatorKernel, SyncDependency};
     assert_eq!(kinds, [OperatorKernel, LaunchDelay, OperatorKernel, SyncDependency, OperatorKernel]);
-    // 1 into the operator, 4 to the launch, 100 and 10 of kernels; the 1 between them is nobody's.
+    // 1 into the operator, 4 to the launch, 100 and 10 of kernels; the 1 between them is no one's.
     assert_eq!(path.total_ns, 115_000);
     assert_eq!(path.unconnected, 0);
 }

@@ -1,7 +1,7 @@
 //! TraceLens' gpu_timeline on its own test traces.
 //!
 //! TraceLens adds times as floats, and at the size of these timestamps a float holds steps of 0.24 to 0.49 ns:
-//! over the 1,198 slices of the Qwen trace its figures drift by 10 ns. Ours are exact. So each figure is checked
+//! over the 1,198 slices of the Qwen trace its numbers drift by 10 ns. Ours are exact. So each number is checked
 //! twice: ours in whole nanoseconds, and TraceLens' own to a nanosecond from the same slices added as floats.
 
 use std::collections::HashMap;

@@ -8,7 +8,7 @@ use stepscope_testkit::RunBuilder;
 use crate::causes::worked::{MAIN, done};
 use crate::data::{all_fixtures, read};
 
-/// Operators in microseconds, one after the other, each with a launch and a kernel that nobody waits for.
+/// Operators in microseconds, one after the other, each with a launch and a kernel that no one waits for.
 fn host_bound(operators: i64, length: i64) -> Analyses {
     let mut run = RunBuilder::new();
     run.host(Kind::HostAnnotation, "ProfilerStep#1", MAIN, (0, operators * length));

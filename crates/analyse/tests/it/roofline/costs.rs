@@ -103,7 +103,7 @@ fn torch_counts_the_same() {
         let torch = ops(&trace, &OpsQuery::default());
         let theirs: u64 = torch.ops.iter().filter(|row| row.name == "aten::conv2d").map(|row| row.flops).sum();
         let forward = costs.ops.iter().filter(|op| trace.name(op.slice) == "aten::convolution");
-        // Under autocast a call stands inside a call of its name beside the casts, and PyTorch counts both.
+        // Under autocast a call is inside a call of its name beside the casts, and PyTorch counts both.
         let ours: u64 = forward.map(|op| op.cost.flops).sum();
         assert_eq!(theirs, 2 * ours, "{}", path.display());
         compared += usize::from(ours > 0);

@@ -1,7 +1,7 @@
 //! The roofline beside TraceLens' `unified_perf_summary`, call group by call group.
 //!
 //! Where its definitions are others, they are written here as what they add to or take from ours ([`theirs`]);
-//! with that every figure agrees to a millionth. Its times are differences of floats of the size of the
+//! with that every number agrees to a millionth. Its times are differences of floats of the size of the
 //! timestamps, so they are compared with the same slices added the same way, and with ours to a nanosecond a
 //! slice.
 

@@ -1,4 +1,4 @@
-//! Steps, breakdown and device figures on made traces with worked answers, and on the recorded ones.
+//! Steps, breakdown and device numbers on made traces with worked answers, and on the recorded ones.
 
 use stepscope_analyse::devices::utilization::{gpu, utilization_series};
 use stepscope_analyse::names::comm::CommRule;

@@ -1,4 +1,4 @@
-//! Steps that nobody marked: made programs whose iterations are known, and recorded ones whose marks were taken out.
+//! Steps that no one marked: made programs whose iterations are known, and recorded ones whose marks were taken out.
 
 use std::path::PathBuf;
 
@@ -322,7 +322,7 @@ fn programs_with_faults_have_the_same_iterations_without_their_marks() {
     assert!(same_without_marks(twins()) >= 15);
 }
 
-/// Compares iterations that are found in recorded programs with those that are marked; how often optimizers told them.
+/// Compares iterations that are found in recorded programs with those that are marked; how often optimizers marked them.
 fn same_without_marks(paths: Vec<PathBuf>) -> usize {
     let mut by_optimizer = 0;
     for path in paths {

@@ -23,7 +23,7 @@ fn worked() -> Run {
     run.host(Kind::PythonFunction, "<built-in method item of Tensor object at 0x7f10>", 1, (400, 600));
     run.launch(1, (410, 420), Kind::Memcpy, "Memcpy DtoH (Device -> Pageable)", 7, (550, 560));
     run.host(Kind::Runtime, "cudaStreamSynchronize", 1, (420, 590));
-    // Nobody knows who launched this.
+    // No one knows who launched this.
     run.add(stepscope_testkit::Slice::new(Kind::Kernel, "fill", (700, 740)).stream(7));
     Run::new(run.finish())
 }

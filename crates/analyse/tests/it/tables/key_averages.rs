@@ -278,7 +278,7 @@ fn compiled_code() {
 fn cuda_graphs() {
     let path = feature("cuda_graph");
     check_both(&path, NONE);
-    // PyTorch gives the kernels of a replayed graph to nobody; the call that launched the graph tells more.
+    // PyTorch gives the kernels of a replayed graph to no one; the call that launched the graph tells more.
     let trace = data::read(&path);
     let report = answer(&trace, OpGroup::Name, StrayCalls::default());
     let replay = report.annotations.iter().find(|r| r.name == "replay").unwrap();

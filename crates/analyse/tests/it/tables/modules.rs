@@ -1,4 +1,4 @@
-//! Module figures: worked examples, an independent recomputation, and the figures of torch-tb-profiler 0.4.3.
+//! Module numbers: worked examples, an independent recomputation, and the numbers of torch-tb-profiler 0.4.3.
 
 use stepscope_analyse::scope::selection::Selection;
 use stepscope_analyse::tables::modules::{self, Module, ModulesReport, Origin};
@@ -155,7 +155,7 @@ fn every_fixture_closes() {
     }
 }
 
-/// The figures of a throw-away Python script that took the modules' paths from the tracer's own parent ids (we
+/// The numbers of a throw-away Python script that took the modules' paths from the tracer's own parent ids (we
 /// take them from time) and looked for the module around each launch by brute force.
 #[test]
 fn gpt_stack_matches_a_recomputation() {
@@ -208,10 +208,10 @@ GPT_0/Linear_8 2 476130 476130 663999 663999 445596 1171867 1171867";
     assert_eq!(ours, expected.lines().collect::<Vec<_>>());
 }
 
-/// Calls, operators, host and device figures that torch-tb-profiler 0.4.3 gives, once its missing mapping of
-/// `cuda_runtime` is added (without it every device figure is 0). It computes in floats of microseconds, hence
+/// Calls, operators, host and device numbers that torch-tb-profiler 0.4.3 gives, once its missing mapping of
+/// `cuda_runtime` is added (without it every device number is 0). It computes in floats of microseconds, hence
 /// the nanosecond of tolerance. Its host self time also leaves out the operators of the module, ours only the
-/// child modules, so that figure is not compared; it shows −15,650 µs for the Qwen model.
+/// child modules, so that number is not compared; it shows −15,650 µs for the Qwen model.
 #[test]
 fn gpt_stack_matches_the_tensorboard_plugin() {
     let report = modules::analyze(&read(&fixture("gpt_stack/gpt_stack.pt.trace.json.gz")), &Selection::all());

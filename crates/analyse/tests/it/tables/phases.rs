@@ -59,7 +59,7 @@ fn worked() -> Trace {
         .host(named, "Optimizer.step#AdamW.step", 1, (300, 400))
         .host(op, "aten::mul_", 1, (310, 330))
         .launch(1, (312, 314), Kind::Kernel, "vectorized_elementwise_kernel<4>", 7, (2527, 2577))
-        // 9 that nobody launched.
+        // 9 that no one launched.
         .add(Slice::new(Kind::Memset, "Memset (Device)", (500, 509)));
     run.finish()
 }
@@ -171,7 +171,7 @@ fn categories_agree_with_tracelens() {
         let near = |ours: f64, theirs: f64, what: &str| {
             assert!((ours - theirs).abs() < 1e-3, "{name}: {what}: {ours} ms, TraceLens {theirs} ms");
         };
-        // Kernels without an operator are nobody's there, and memsets belong to the product that asked for them.
+        // Kernels without an operator are no one's there, and memsets belong to the product that asked for them.
         near(ours(Category::Gemm) + ours(Category::Memset), category("GEMM"), "GEMM");
         near(ours(Category::Normalization), category("NORM_fwd"), "normalization");
         near(ours(Category::Reduction), category("reduce"), "reduction");

@@ -32,7 +32,7 @@ fn arrow(run: &mut testkit::RunBuilder, id: i64, forward: i64, backward: i64) {
     }
 }
 
-/// A step: `forward` with `layer` inside, `backward` in which thread 2 works, and work that nobody named.
+/// A step: `forward` with `layer` inside, `backward` in which thread 2 works, and work that no one named.
 ///
 /// | launched                                   | device, µs |
 /// |--------------------------------------------|------------|

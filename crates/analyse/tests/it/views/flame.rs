@@ -1,4 +1,4 @@
-//! The flame graph: a worked tree, and the figures of `stacks` and `modules` to the nanosecond.
+//! The flame graph: a worked tree, and the numbers of `stacks` and `modules` to the nanosecond.
 
 use std::collections::BTreeMap;
 
@@ -99,7 +99,7 @@ fn host_time_worked_out_by_hand() {
         ]
     );
     assert_eq!((found.clock, found.total_ns, found.pruned_nodes), (Clock::Host, 1_800, 0));
-    // A name stands once in the list, however many nodes bear it.
+    // A name is listed once in the list, however many nodes bear it.
     assert_eq!(found.names.iter().filter(|n| *n == "cudaLaunchKernel").count(), 1);
 
     let apart = flame(&worked(), &FlameQuery { merge_steps: false, ..query(FlameWeight::Host) });

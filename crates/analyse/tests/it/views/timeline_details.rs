@@ -1,4 +1,4 @@
-//! What is told about one slice.
+//! What is said about one slice.
 
 use stepscope_analyse::tables::flops;
 use stepscope_analyse::views::timeline::{Counter, Details, INSTANT, NO_SLICE, Relation, Timeline, Unit};

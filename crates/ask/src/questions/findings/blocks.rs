@@ -124,7 +124,7 @@ fn head(
     room: usize,
 ) -> io::Result<()> {
     let (number, severity) = (number.to_string(), finding.severity.label());
-    // As far in as what stands beside the labels below.
+    // As far in as what is beside the labels below.
     let used = number.len() + 1 + severity.len();
     let indent = (LABEL_COLUMNS + 2).max(used + 2);
     let room = room.saturating_sub(indent).max(12);

@@ -74,7 +74,7 @@ fn culprits_table(rows: &[CulpritRow], full: bool) -> Table {
     Columns::of(rows)
         .defined_by(QUESTION.definitions)
         .add(Column::name("Culprit"), |r| {
-            // Where nobody is to blame, the culprit is the cause again.
+            // Where no one is to blame, the culprit is the cause again.
             let named = r.culprit != r.cause.label();
             if named {
                 Cell::text(host_name(&r.culprit, full))

@@ -14,7 +14,7 @@ const MAX_WHOLE_LINES: u32 = 60;
 /// … those that have rows, and so many around them. A module is always shown so.
 const CONTEXT_LINES: u32 = 3;
 const MODULE: &str = "<module>";
-/// Stands for lines that are left out.
+/// Represents lines that are left out.
 const ELIDED_LINE: u32 = 0;
 /// A line with this share of its function is hot, and one with that warm.
 const HOT_SHARE: f64 = 0.20;

@@ -1,4 +1,4 @@
-//! One look at a process, as data.
+//! One sample of a process, as data.
 
 use std::collections::HashMap;
 

@@ -77,6 +77,6 @@ fn say(event: &AlertEvent) {
         AlertState::Over => (Role::Good, "over:"),
     };
     let line = format!("{} {}\n", screen.paint(role, word), screen.text(&event.message));
-    // A closed stderr only means that nobody wants to know.
+    // A closed stderr only means that no one wants to know.
     let _ = io::stderr().lock().write_all(line.as_bytes());
 }

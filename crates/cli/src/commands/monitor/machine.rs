@@ -10,7 +10,7 @@ use super::target::Target;
 /// How often new children are looked for.
 struct Pace {
     every: Duration,
-    /// A look may take one part in so many of a processor.
+    /// A sample may take one part in so many of a processor.
     share: u64,
 }
 
@@ -21,7 +21,7 @@ const LATER: Pace = Pace { every: Duration::from_secs(5), share: 4_000 };
 const MAX_PAUSE: Duration = Duration::from_secs(60);
 
 impl Pace {
-    /// How long to wait after a look that took so much processor time. The clock would count what others ran meanwhile:
+    /// How long to wait after a sample that took so much processor time. The clock would count what others ran meanwhile:
     /// on a busy machine, children would be found a minute late.
     fn pause(&self, cpu_ns: u64) -> Duration {
         self.every.max(Duration::from_nanos(cpu_ns.saturating_mul(self.share))).min(MAX_PAUSE)

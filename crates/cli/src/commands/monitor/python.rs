@@ -110,7 +110,7 @@ impl PythonStacks {
         }
     }
 
-    /// Looks at all processes if it is time to; when the next look is due.
+    /// Looks at all processes if it is time to; when the next sample is due.
     pub(super) fn look_if_due(&mut self) -> Instant {
         let now = Instant::now();
         if now < self.due {

@@ -114,7 +114,7 @@ impl Target {
     }
 
     /// Whoever presses Ctrl-C in a terminal tells the program too. Elsewhere (an init of a container, a supervisor) only this
-    /// process is told to end.
+    /// process is asked to end.
     fn pass_on(&mut self) {
         if self.told_to_end || io::stdin().is_terminal() || io::stderr().is_terminal() {
             return;

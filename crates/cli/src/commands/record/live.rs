@@ -58,7 +58,7 @@ impl Live {
         lock(&self.state)
     }
 
-    /// Makes a trace if somebody waits for one.
+    /// Makes a trace if someone waits for one.
     pub(super) fn answer(&self, make: impl FnOnce() -> Trace) {
         if self.lock().wanted == 0 {
             return;

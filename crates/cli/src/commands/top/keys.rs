@@ -11,7 +11,7 @@ pub(in crate::commands) enum Key {
     Enter,
     Backspace,
     Escape,
-    /// Nobody types any more.
+    /// No one types any more.
     End,
 }
 
@@ -28,7 +28,7 @@ impl Keys {
         let saved = stty(&["-g"]).ok_or_else(failed)?;
         stty(&["-icanon", "-echo", "min", "1"]).ok_or_else(failed)?;
         let (send, pressed) = channel();
-        // Blocked in a read for as long as nobody types; it ends with the process.
+        // Blocked in a read for as long as no one types; it ends with the process.
         std::thread::spawn(move || {
             let mut bytes = [0; 64];
             loop {

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 /// Opens an address; false if there is nothing to open it with.
 pub(super) fn open(url: &str) -> bool {
     let openers: &[&str] = if cfg!(target_os = "macos") { &["open"] } else { &["xdg-open", "wslview"] };
-    // Over ssh, and without a screen, a browser would open where nobody sees it, or in the terminal.
+    // Over ssh, and without a screen, a browser would open where no one sees it, or in the terminal.
     let set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let seen = cfg!(target_os = "macos") || set("DISPLAY") || set("WAYLAND_DISPLAY") || set("WSL_DISTRO_NAME");
     if !seen || set("SSH_CONNECTION") {

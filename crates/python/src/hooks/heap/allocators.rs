@@ -1,4 +1,4 @@
-//! Python's own allocators: what they hand out is told to the state.
+//! Python's own allocators: what they hand out is passed to the state.
 //!
 //! Each function is a static one that passes on the context it was given, so that a thread which reads an allocator while
 //! it is changed calls a whole one whatever it sees.
@@ -46,7 +46,7 @@ static LARGE_IS_RAW: AtomicBool = AtomicBool::new(false);
 /// The last address that each hook handed out while that was found out.
 static PROBED: [AtomicUsize; 3] = [const { AtomicUsize::new(0) }; 3];
 static PROBING: AtomicBool = AtomicBool::new(false);
-/// Whether a hook is in a domain: it stays where somebody put another one around it.
+/// Whether a hook is in a domain: it stays where someone put another one around it.
 static IS_IN: [AtomicBool; 3] = [const { AtomicBool::new(false) }; 3];
 
 #[inline]
@@ -195,7 +195,7 @@ pub(super) unsafe fn install(access: Access) {
     }
 }
 
-/// Takes them out, where nobody put others around them. Whether they were still asked: who was there before us may have
+/// Takes them out, where no one put others around them. Whether they were still asked: who was there before us may have
 /// put back what was there before them.
 ///
 /// # Safety

@@ -149,7 +149,7 @@ unsafe extern "C" fn library(info: *mut libc::dl_phdr_info, _: usize, work: *mut
         {
             return 0;
         }
-        // Python's own calls of the allocator are told of by its hooks; what it loads must be seen.
+        // Python's own calls of the allocator are reported by its hooks; what it loads must be seen.
         let only_loading = begin == work.python;
         let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) else { return 0 };
         let constant = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);

@@ -21,7 +21,7 @@ const MAX_FRAMES: usize = 512;
 /// Frames that a thread remembers, from the outermost on: most stacks differ from the last one only at their end.
 const MAX_KNOWN_FRAMES: usize = 96;
 
-/// Whether hooks look at what they are told.
+/// Whether hooks look at what they are given.
 static ACTIVE: AtomicBool = AtomicBool::new(false);
 static EXACT: AtomicBool = AtomicBool::new(false);
 /// Which tracking this is: what threads remember of another one is stale.

@@ -1,4 +1,4 @@
-//! A part of a request: entered and left with a look at the clock each.
+//! A part of a request: entered and left with one reading of the clock each.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

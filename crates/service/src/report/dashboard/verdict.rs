@@ -87,9 +87,9 @@ pub enum Kind {
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "ServiceTone")]
 pub enum Tone {
-    /// Somebody should look now.
+    /// Someone should look now.
     Bad,
-    /// Somebody should look.
+    /// Someone should look.
     Warn,
     Good,
     /// There is nothing to judge.
@@ -98,7 +98,7 @@ pub enum Tone {
 }
 
 impl Verdict {
-    /// The verdict at a moment, in nanoseconds since 1970; without one for somebody who reads it later, when nothing in it is
+    /// The verdict at a moment, in nanoseconds since 1970; without one for someone who reads it later, when nothing in it is
     /// about now.
     pub(crate) fn for_dashboard(of: &ServiceDashboard, now_ns: Option<i64>) -> Self {
         // A minute may end between the question and its answer.

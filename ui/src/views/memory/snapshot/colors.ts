@@ -54,7 +54,7 @@ export interface Look {
   by: ColorBy;
   dark: boolean;
   ground: Rgb;
-  /** The allocation that stands out, and the line that does. */
+  /** The allocation that sticks out, and the line that does. */
   id: number | undefined;
   place: number | undefined;
 }

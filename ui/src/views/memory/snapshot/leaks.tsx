@@ -1,7 +1,7 @@
 // What grows from iteration to iteration: which line, how fast, and when memory runs out.
 
 import type { Definition } from "../../../data/types.ts";
-import type { FullRow, LeakRow, ComparedDeviceRow, MemoryLeaks } from "../../../data/wire.ts";
+import type { ComparedDeviceRow, FullRow, LeakRow, MemoryLeaks } from "../../../data/wire.ts";
 import { bytes, many, time } from "../../../parts/format.ts";
 import { Defined, definition } from "../../../parts/metric.tsx";
 import { functionColumn, PlainTable, placeColumn } from "../../../parts/plain-table.tsx";

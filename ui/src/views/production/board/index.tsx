@@ -70,7 +70,9 @@ export function Board(props: Props) {
 }
 
 /** Charts below a time axis, which the cursor goes through. */
-function Drawn(props: Props & { children: (frame: Frame, marks: readonly ServiceEvent[]) => ComponentChildren }) {
+function Drawn(
+  props: Props & { children: (frame: Frame, marks: readonly ServiceEvent[]) => ComponentChildren },
+) {
   const { of, zone } = props;
   const box = useRef<HTMLDivElement>(null);
   const size = useSize(box);

@@ -41,7 +41,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let Some(time) = context.python() else { return Vec::new() };
     let spent = time.spent(is_import).map(|spent| without_framework(context, spent));
     let least = context.threshold("imports.min_seconds") * 1e9;
-    // Samplers look a hundred times per second unless told otherwise.
+    // Samplers look a hundred times per second unless asked otherwise.
     let per_sample = if time.unit == AmountUnit::Nanoseconds { 1.0 } else { 1e7 };
     let enough = |amount: i64| amount as f64 * per_sample >= least;
     let finding = spent.as_ref().filter(|spent| enough(spent.amount)).and_then(|spent| {

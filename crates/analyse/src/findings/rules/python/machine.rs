@@ -9,7 +9,7 @@ const MACHINE_CPU: &str = "CPU";
 /// Values over time: nanoseconds, and the value.
 pub(super) type Curve = Vec<(i64, f64)>;
 
-/// Cores that the process used, on average; none if nobody watched.
+/// Cores that the process used, on average; none if no one watched.
 pub(super) fn process_cores(trace: &Trace) -> Option<f64> {
     mean(&curve(trace, PROCESS_CPU, "%")).map(|percent| percent / 100.0)
 }

@@ -1,4 +1,4 @@
-//! The main thread waits: it sleeps, or stands in line for the network, another process or a lock, while nobody works.
+//! The main thread waits: it sleeps, or queues for the network, another process or a lock, while no one works.
 
 use super::super::text::percent;
 use super::library::{evidence, verify};

@@ -33,7 +33,7 @@ impl Stage {
     }
 }
 
-/// The operator that takes most of the input threads' time, and that time in all.
+/// The operator that takes most of the input threads' time, and that time in total.
 fn busiest_input_operator(context: &Context<'_>) -> Option<(String, i64)> {
     let trace = context.trace();
     let slices = trace.slices();

@@ -13,7 +13,7 @@ use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, CumulativeSpans};
 use crate::threads::activity::Activity;
 
-/// Less of a step than this is not worth a look.
+/// Less of a step than this is not worth a check.
 const MIN_SHARE: f64 = 0.05;
 
 /// Arrays are on the device when the step needs them.
@@ -30,7 +30,7 @@ impl Scenario for ArraysOnDevice {
             return 0;
         }
         match piece.activity {
-            // The thread that runs the step stands in the runtime until the copy is on its way.
+            // The thread that runs the step is in the runtime until the copy is on its way.
             Activity::Runtime => {
                 let end = Ns(piece.start.0.saturating_add(piece.ns));
                 piece.ns - self.staging.length_in((piece.start, end)).0.min(piece.ns)

@@ -1,4 +1,4 @@
-//! Which work a CUDA event stands for: the last launched on its stream before it was recorded; and which work waits
+//! Which work a CUDA event represents: the last launched on its stream before it was recorded; and which work waits
 //! for it: the first launched after the wait.
 //!
 //! Known only where the profiler recorded synchronization events that name the call that recorded the event.

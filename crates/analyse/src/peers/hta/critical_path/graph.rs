@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Ns, SliceId};
 
-/// What an edge stands for.
+/// What an edge represents.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum EdgeKind {
@@ -72,7 +72,7 @@ pub struct Graph {
     /// The nodes that an edge touches, in the order they were first touched.
     pub(super) touched: Vec<u32>,
     is_touched: Vec<bool>,
-    /// Where the start of a slice stands in the nodes; its end stands behind it.
+    /// Where the start of a slice is in the nodes; its end comes after it.
     node_of: Vec<u32>,
 }
 

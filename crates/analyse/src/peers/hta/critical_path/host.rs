@@ -83,7 +83,7 @@ struct TimedSlice {
 }
 
 /// The slices of each thread, threads by number. The backward pass runs on a thread of its own while the forward
-/// thread waits for it, so the two are one thread where each can be told.
+/// thread waits for it, so the two are one thread where each can be known.
 fn threads(loaded: &HtaTrace<'_>, clip: &Clip) -> Vec<Vec<TimedSlice>> {
     let trace = loaded.trace;
     let slices = trace.slices();
@@ -144,7 +144,7 @@ fn connect_thread(graph: &mut Graph, mut slices: Vec<TimedSlice>, is: &mut impl 
     }
 }
 
-/// Where a walk over the stacks of a thread stands.
+/// Where a walk over the stacks of a thread is.
 struct Walk {
     /// The node met last.
     last: Option<u32>,

@@ -136,7 +136,7 @@ fn trouble_is_named_with_its_route_time_levels_region_and_target() {
     assert_eq!((errors.first.word, errors.first.minutes), ("Errors earlier", Some(14)));
     assert!(of.exemplars[errors.example.unwrap()].failed);
 
-    // Somebody who reads it later, or looks at a stretch that has ended, is told so.
+    // Someone who reads it later, or looks at a stretch that has ended, reads so.
     for verdict in
         [Verdict::for_dashboard(&of, None), Verdict::for_dashboard(&of, Some(NOW_NS + 2 * MINUTE_NS))]
     {
