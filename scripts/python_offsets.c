@@ -62,9 +62,17 @@ static void calls(size_t frame_function, int first, int second, size_t behind) {
             printf("%d, ", code);
     }
     printf("], opaque_from: %d, compiled: %d, notes: &[", OPAQUE_FROM, ENTER_EXECUTOR);
-    for (int code = 0; code < 256; code++)
-        if (_PyOpcode_Caches[_PyOpcode_Deopt[code]])
-            printf("(%d, %d), ", code, _PyOpcode_Caches[_PyOpcode_Deopt[code]]);
+    for (int units = 1; units < 16; units++) {
+        int found = 0;
+        for (int code = 0; code < 256; code++)
+            if (_PyOpcode_Caches[_PyOpcode_Deopt[code]] == units) {
+                if (!found++)
+                    printf("(%d, &[", units);
+                printf("%d, ", code);
+            }
+        if (found)
+            printf("]), ");
+    }
     printf("] }),\n");
 }
 #endif

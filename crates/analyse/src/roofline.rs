@@ -32,7 +32,7 @@ pub use clocks::Clocks;
 pub use cost::{Bound, Cost, Family, Ideal, ideal, ideal_ns};
 pub use costs::{NoCost, OpCost, OpCosts, op_costs, op_costs_of};
 pub use definitions::{DEFINITIONS, HARDWARE_DEFINITIONS, STEP_DEFINITIONS};
-pub use hardware::{Hardware, PeaksBy, TABLE_DATE, known as known_hardware};
+pub use hardware::{Hardware, PeaksBy, known as known_hardware};
 pub use mfu::{MeanUse, StepUse};
 pub use number::{Pipe, Precision};
 pub use report::{OverPeak, Roofline, RooflineDevice, RooflineRow, UnmodeledRow};

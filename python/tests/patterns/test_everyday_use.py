@@ -239,7 +239,7 @@ def test_the_machine_is_watched(monkeypatch):
     assert report.avg_cpu_percent >= 0
 
 
-def test_figures_that_are_not_there_do_not_break_a_program():
+def test_numbers_that_are_not_there_do_not_break_a_program():
     measure = PerformanceProfiler(track_gpu=True)
     with measure.profile("training"):
         sum(range(1000))

@@ -85,7 +85,7 @@ def _machine(**values: float) -> Any:
         ({}, set()),
     ],
 )
-def test_what_the_figures_point_to(scripted: Any, machine: dict[str, float], kinds: set[str]) -> None:
+def test_what_the_numbers_point_to(scripted: Any, machine: dict[str, float], kinds: set[str]) -> None:
     profiler, _ = scripted(_machine(**machine), track_cpu_temp=True)
     with profiler.profile("work"):
         time.sleep(0.02)

@@ -89,7 +89,7 @@ def test_a_short_region_is_judged_by_its_own_time(scripted: Any) -> None:
     assert system.peak_cpu_percent == pytest.approx(40.0)
 
 
-def test_gpu_figures(scripted: Any) -> None:
+def test_gpu_numbers(scripted: Any) -> None:
     profiler, _ = scripted(_gpu)
     with profiler.profile("gpu"):
         time.sleep(0.02)

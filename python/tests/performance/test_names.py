@@ -24,7 +24,7 @@ def test_requests_become_one_name_and_none_is_lost(plain: PerformanceProfiler) -
     assert any("name regions by their kind" in note for note in plain.notes)
 
 
-def test_the_last_request_keeps_its_own_figures(plain: PerformanceProfiler) -> None:
+def test_the_last_request_keeps_its_own_numbers(plain: PerformanceProfiler) -> None:
     for number in range(MAX_NAMES + 10):
         with plain.profile(f"request_{number}", samples=number):
             pass

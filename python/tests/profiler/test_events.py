@@ -39,7 +39,7 @@ def averages(*rows, **options):
     return EventList([FunctionEventAvg.of_row(r) for r in rows], **options)
 
 
-def test_figures_are_microseconds_under_every_name():
+def test_times_are_microseconds_under_every_name():
     event = FunctionEventAvg.of_row(row("forward", device_total_ns=9000, device_self_ns=5000))
     assert (event.key, event.count) == ("forward", 2)
     assert (event.cpu_time_total, event.self_cpu_time_total, event.cpu_time) == (4.0, 3.0, 2.0)

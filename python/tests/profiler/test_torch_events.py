@@ -57,7 +57,7 @@ def test_the_objects_are_torchs(recorded):
 
 
 @pytest.mark.parametrize("figure", FIGURES)
-def test_figures_under_every_name_and_without_warnings(recorded, figure):
+def test_metrics_under_every_name_and_without_warnings(recorded, figure):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for events in (recorded.key_averages(), recorded.events()):

@@ -133,16 +133,6 @@ pub struct GpuReport {
     pub devices: Vec<GpuRow>,
 }
 
-/// A device's utilization over time.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
-pub struct UtilizationSeries {
-    pub device: i64,
-    /// Where the first bucket begins and each next one, and where the last ends.
-    pub edges_ns: Vec<i64>,
-    /// In each bucket, the share of time during which a kernel ran.
-    pub utilization: Vec<f64>,
-}
-
 /// How well each device is used from the first step to the last.
 pub fn gpu(trace: &Trace, steps: &Steps) -> GpuReport {
     let devices = device_lanes(trace);
@@ -154,34 +144,6 @@ pub fn gpu(trace: &Trace, steps: &Steps) -> GpuReport {
         with_clock(row(trace, window, &mut kernels, device, &lanes), clock)
     });
     GpuReport { start_ns: window.0.0, devices: rows.filter(|row| !row.streams.is_empty()).collect() }
-}
-
-/// A screen has fewer columns; the limit keeps a wild number from asking for all memory.
-const MAX_BUCKETS: usize = 1 << 16;
-
-/// A device's utilization in equal parts of the trace's reach (host and device slices), 65,536 at most.
-pub fn utilization_series(trace: &Trace, device: i64, buckets: usize) -> UtilizationSeries {
-    let reach = extent(trace, |kind| kind != Kind::Overhead && (kind.is_host() || kind.is_device_work()));
-    let buckets = buckets.min(MAX_BUCKETS);
-    let Some((start, end)) = reach.filter(|_| buckets > 0) else {
-        return UtilizationSeries { device, ..UtilizationSeries::default() };
-    };
-    let length = i128::from(end.0) - i128::from(start.0);
-    let edge = |i: usize| (i128::from(start.0) + length * i as i128 / buckets as i128) as i64;
-    let edges: Vec<i64> = (0..=buckets).map(edge).collect();
-    let windows: Vec<_> = edges.windows(2).map(|w| (Ns(w[0]), Ns(w[1]))).collect();
-    let slices = trace.slices();
-    let mut busy = Collector::default();
-    for (_, lanes) in device_lanes(trace).into_iter().filter(|(tag, _)| *tag == Tag::Int(device)) {
-        for id in lanes.iter().flat_map(|&lane| slices.of_lane(lane)) {
-            if slices.kind(id) == Kind::Kernel {
-                busy.add(slices.start(id), slices.end(id));
-            }
-        }
-    }
-    let busy = busy.finish().lengths_in(&windows);
-    let shares = windows.iter().zip(busy).map(|(w, busy)| share(busy.0, (w.1 - w.0).0));
-    UtilizationSeries { device, utilization: shares.collect(), edges_ns: edges }
 }
 
 fn with_clock(row: GpuRow, clock: Option<Clock>) -> GpuRow {

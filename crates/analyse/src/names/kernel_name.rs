@@ -46,22 +46,3 @@ pub fn short(name: &str) -> String {
     let shown = arguments::kernel(&Source::new(full));
     if shown.is_empty() { full.to_owned() } else { shown }
 }
-
-/// The name fitted into `width` characters: the middle gives way, because the head names the kernel and
-/// the tail often its variant. The tail gets about a third.
-pub fn ellipsize(name: &str, width: usize) -> String {
-    // One character past the width is enough to know that it does not fit.
-    if name.chars().nth(width).is_none() {
-        return name.to_owned();
-    }
-    let Some(kept) = width.checked_sub(1) else {
-        return String::new();
-    };
-    let tail = kept / 3;
-    let head_end = name.char_indices().nth(kept - tail).map_or(name.len(), |(at, _)| at);
-    let tail_start = match tail {
-        0 => name.len(),
-        _ => name.char_indices().nth_back(tail - 1).map_or(0, |(at, _)| at),
-    };
-    format!("{}…{}", &name[..head_end], &name[tail_start..])
-}

@@ -8,7 +8,6 @@
 //! our own. Not kept: HTA takes a host operator with an argument named `stream` for device work, and treats streams
 //! of equal number on several devices as one.
 
-pub mod call_depth;
 pub mod critical_path;
 pub mod describe;
 pub mod idle;

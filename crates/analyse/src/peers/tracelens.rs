@@ -34,20 +34,6 @@ pub const DEFINITIONS: &[Definition] = definitions! {
         "How many of the device's slices have no recorded launching call, counted or not, in the whole trace.";
 };
 
-/// What the option and HTA's numbers mean.
-pub const OTHER_DEFINITIONS: &[Definition] = definitions! {
-    "linked_only", "Linked only" =>
-        "Whether device slices without a recorded launching call are left out, as TraceLens does. Off by default: such \
-         work is real, its call merely was not recorded.";
-    "compute_ns", "Compute (HTA)" =>
-        "Time during which a kernel other than communication ran; copies and memsets are not compute.";
-    "non_compute_ns", "Non-compute (HTA)" =>
-        "Time during which communication, a copy or a memset ran and no compute kernel did.";
-    "kernel_time_ns", "Kernel time (HTA)" =>
-        "From the start of the first kernel, copy or memset to the end of the last; idle, compute and non-compute add up \
-         to it. HTA rounds times to whole microseconds and leaves out the last step; ours is exact and leaves nothing out.";
-};
-
 /// One device's time, or that of all devices together.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TimelineRow {

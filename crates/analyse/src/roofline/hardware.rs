@@ -18,9 +18,6 @@ use stepscope_model::{Device, Trace};
 
 use super::number::{Pipe, Precision};
 
-/// When the table was last held against the makers' documents.
-pub const TABLE_DATE: &str = "2026-11";
-
 /// How a device's peaks were found.
 #[derive(Copy, Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -139,16 +139,6 @@ impl<'a> PythonTime<'a> {
         self.profile
     }
 
-    /// Whether stacks say at which line a function was.
-    pub fn knows_lines(&self) -> bool {
-        self.profile.line_is == LineIs::Current && !self.profile.samples().is_empty()
-    }
-
-    /// How many parts there are: threads, processes or recordings.
-    pub fn part_count(&self) -> usize {
-        self.parts.len()
-    }
-
     pub fn function(&self, frame: FrameId) -> Function<'a> {
         let stacks = &self.profile.stacks;
         let frame = stacks.get(frame);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use stepscope_analyse::compare::{DiffQuery, diff};
 use stepscope_analyse::devices::graphs::graphs;
-use stepscope_analyse::devices::utilization::{gpu, utilization_series};
+use stepscope_analyse::devices::utilization::gpu;
 use stepscope_analyse::findings::Thresholds;
 use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::peers::tracelens::{
@@ -125,8 +125,6 @@ fn ask_all(trace: &Trace, closes: bool) {
             assert!(device.kernel_busy_ns <= device.busy_ns && device.busy_ns <= device.window_ns);
             assert!(device.sm_efficiency.is_none_or(|s| (0.0..=1.0).contains(&s)), "{device:?}");
         }
-        let series = utilization_series(trace, 1, 7);
-        assert!(series.utilization.iter().all(|u| (0.0..=1.0).contains(u)), "{series:?}");
     }
 }
 

@@ -12,7 +12,6 @@ use stepscope_analyse::causes::waits;
 use stepscope_analyse::compare::{DiffQuery, diff};
 use stepscope_analyse::devices::graphs::graphs;
 use stepscope_analyse::findings::{Context, RULES, Thresholds};
-use stepscope_analyse::peers::hta::call_depth::call_depths;
 use stepscope_analyse::peers::hta::critical_path as hta_path;
 use stepscope_analyse::peers::hta::idle::{IdleOptions, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
@@ -114,7 +113,6 @@ fn ask_hta(trace: &Trace) {
     timed("hta idle", || idle_breakdown(trace, &IdleOptions { loading, ..IdleOptions::default() }));
     timed("hta launches", || launch_stats(trace, &LaunchOptions { loading, ..LaunchOptions::default() }));
     timed("hta queue", || queue_length(trace, &QueueOptions { loading, full: 2 }));
-    timed("hta call depths", || call_depths(trace, loading));
     let options = hta_path::PathOptions { loading, ..hta_path::PathOptions::default() };
     let _ = timed("hta critical path", || hta_path::critical_path(trace, &options));
 }

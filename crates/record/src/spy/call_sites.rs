@@ -139,8 +139,8 @@ fn leads_to(memory: &mut Memory, calls: &Calls, start: u64, position: u64) -> u3
         if instruction >= calls.opaque_from || instruction == calls.compiled {
             return NOT_NOTED;
         }
-        let notes = calls.notes.iter().find(|(code, _)| *code == instruction);
-        let next = at + 2 + 2 * notes.map_or(0, |(_, units)| usize::from(*units));
+        let notes = calls.notes.iter().find(|(_, codes)| codes.contains(&instruction));
+        let next = at + 2 + 2 * notes.map_or(0, |(units, _)| usize::from(*units));
         // A position is that of the instruction, or of the last of its notes.
         let reached = if calls.behind == 0 { at == length } else { next == length + 2 };
         if reached && calls.callers.contains(&instruction) {
@@ -166,7 +166,7 @@ mod tests {
             instructions: [23, 24],
             behind: 6,
             callers: &[23, 60],
-            notes: &[(23, 3), (60, 1)],
+            notes: &[(3, &[23]), (1, &[60])],
             opaque_from: 200,
             compiled: 199,
         };

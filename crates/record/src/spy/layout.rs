@@ -79,8 +79,8 @@ pub(super) struct Calls {
     pub(super) opaque_from: u8,
     /// So does this one, where code was compiled.
     pub(super) compiled: u8,
-    /// Instructions that are followed by notes, and by how many units of two bytes.
-    pub(super) notes: &'static [(u8, u8)],
+    /// How many units of two bytes follow instructions as notes, and which.
+    pub(super) notes: &'static [(u8, &'static [u8])],
 }
 
 /// Where the interpreter's lock is.

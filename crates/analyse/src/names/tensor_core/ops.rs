@@ -14,11 +14,6 @@ pub fn op_is_eligible(op: &str) -> bool {
         || is_attention(op)
 }
 
-/// Whether the TensorBoard profiler plugin would call this operator eligible for tensor cores.
-pub fn classic_op_is_eligible(op: &str) -> bool {
-    CLASSIC_OPS.contains(&op) || op.strip_prefix("aten::").is_some_and(|op| AUTOCAST_OPS.contains(&op))
-}
-
 /// Operators that autocast runs in lower precision and that multiply matrices, as far as the TensorBoard
 /// plugin knows them.
 const AUTOCAST_OPS: &[&str] = &[
@@ -50,29 +45,6 @@ const AUTOCAST_OPS: &[&str] = &[
     "gru_cell",
     "rnn_tanh_cell",
     "rnn_relu_cell",
-];
-
-/// What the TensorBoard plugin counts besides [`AUTOCAST_OPS`]: the elementwise `prelu`, and what the
-/// products run underneath and backwards.
-const CLASSIC_OPS: &[&str] = &[
-    "aten::prelu",
-    "aten::addmm_",
-    "aten::cudnn_convolution",
-    "aten::cudnn_convolution_transpose",
-    "aten::cudnn_convolution_backward",
-    "aten::cudnn_convolution_backward_input",
-    "aten::cudnn_convolution_backward_weight",
-    "aten::cudnn_convolution_transpose_backward",
-    "aten::cudnn_convolution_transpose_backward_input",
-    "aten::cudnn_convolution_transpose_backward_weight",
-    "CudnnConvolutionBackward",
-    "CudnnConvolutionTransposeBackward",
-    "BmmBackward0",
-    "MmBackward",
-    "MvBackward",
-    "AddmmBackward",
-    "AddmvBackward",
-    "AddbmmBackward",
 ];
 
 /// Products that the TensorBoard plugin does not know: spelled differently, or newer than it.

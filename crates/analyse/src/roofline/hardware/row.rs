@@ -29,3 +29,18 @@ pub(super) const NONE: Hardware = Hardware {
 pub(super) const PCIE3: f64 = 16.0;
 pub(super) const PCIE4: f64 = 32.0;
 pub(super) const PCIE5: f64 = 64.0;
+
+/// A device like another, but for what is listed.
+macro_rules! device {
+    ($base:ident) => { $base };
+    ($base:ident { $($field:ident: $value:expr),* }) => { Hardware { $($field: $value,)* ..$base } };
+}
+
+/// Words of a name, and the device.
+macro_rules! rows {
+    ($([$($word:literal),+] $base:ident $({ $($different:tt)* })?;)*) => {
+        &[$((&[$($word),+], $crate::roofline::hardware::row::device!($base $({ $($different)* })?))),*]
+    };
+}
+
+pub(super) use {device, rows};

@@ -1,7 +1,6 @@
 //! HTA's own analyses against what HTA 0.6.1 itself gives on its test traces (in microseconds), and against its
 //! unit tests.
 
-use stepscope_analyse::peers::hta::call_depth::call_depths;
 use stepscope_analyse::peers::hta::describe::Describe;
 use stepscope_analyse::peers::hta::idle::{IdleOptions, IdleRow, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
@@ -112,28 +111,4 @@ fn launch_stats_are_htas() {
     let amd = read(&peer("hta/amd_trace/mi250_minitoy_train_ROCm6_2_kineto.json.gz").unwrap());
     let stats = launch_stats(&amd, &LaunchOptions::default());
     assert_eq!((stats.launches.len(), stats.uncounted), (0, 16));
-}
-
-#[test]
-fn the_backward_thread_hangs_under_the_backward_range() {
-    let Some(path) = peer("hta/call_stack/backward_thread.json") else { return };
-    let trace = read(&path);
-    let depths = call_depths(&trace, Loading::exact());
-    let kernel = trace.slices().ids().find(|&id| trace.slices().kind(id) == Kind::Kernel).unwrap();
-    let mut stack: Vec<_> = std::iter::successors(Some(kernel), |&id| depths.parent(id)).collect();
-    stack.reverse();
-    let found: Vec<_> = stack.iter().map(|&id| (trace.name(id), depths.depth(id).unwrap())).collect();
-    assert_eq!(
-        found[..6],
-        [
-            ("ProfilerStep#552", 0),
-            ("## backward ##", 1),
-            ("autograd::engine::evaluate_function: AddmmBackward0", 2),
-            ("AddmmBackward0", 3),
-            ("aten::mm", 4),
-            ("cudaLaunchKernel", 5),
-        ]
-    );
-    assert_eq!(found[6].1, 6);
-    assert_eq!(found.len(), 7);
 }

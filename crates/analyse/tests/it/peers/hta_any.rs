@@ -1,7 +1,6 @@
 //! Whatever a file holds, HTA's analyses answer and do not panic.
 
 use proptest::prelude::*;
-use stepscope_analyse::peers::hta::call_depth::call_depths;
 use stepscope_analyse::peers::hta::critical_path::{NoPath, PathOptions, critical_path};
 use stepscope_analyse::peers::hta::idle::{IdleOptions, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
@@ -60,12 +59,6 @@ fn ask_all(trace: &Trace) {
         assert!(queue.streams.iter().all(|s| s.points.last().is_some_and(|p| p.length == 0)));
         let stats = launch_stats(trace, &LaunchOptions { loading, ..LaunchOptions::default() });
         assert!(stats.launches.iter().all(|l| l.delay_ns >= 0));
-        let depths = call_depths(trace, loading);
-        for id in trace.slices().ids() {
-            if let Some(parent) = depths.parent(id) {
-                assert_eq!(depths.depth(id), depths.depth(parent).map(|d| d + 1));
-            }
-        }
         for annotation in ["", "ProfilerStep", "forward"] {
             let options = PathOptions { loading, annotation: annotation.to_owned(), ..PathOptions::default() };
             match critical_path(trace, &options) {

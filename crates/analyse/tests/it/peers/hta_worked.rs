@@ -1,6 +1,5 @@
 //! HTA's analyses on small made traces with answers worked by hand.
 
-use stepscope_analyse::peers::hta::call_depth::call_depths;
 use stepscope_analyse::peers::hta::critical_path::{
     CriticalPath, EdgeKind, HtaBound, NoPath, PathOptions, critical_path,
 };
@@ -253,33 +252,4 @@ fn data_loading_and_nothing_at_all() {
     assert_eq!(critical_path(&trace, &window).err(), Some(NoPath::NoInstance { instances: 1 }));
     let window = PathOptions { annotation: "conv".to_owned(), ..PathOptions::default() };
     assert_eq!(critical_path(&trace, &window).err(), Some(NoPath::NoAnnotation));
-}
-
-#[test]
-fn without_a_backward_range_the_stacks_hang_under_the_step() {
-    let mut m = RunBuilder::new();
-    m.host(Kind::HostAnnotation, "ProfilerStep#1", 1, (0, 100));
-    m.host(Kind::HostOp, "aten::forward", 1, (10, 20));
-    let backward = 2;
-    m.add(Slice::new(Kind::HostOp, "autograd::engine::evaluate_function: X", (30, 60)).thread(backward));
-    m.add(Slice::new(Kind::HostOp, "XBackward", (35, 55)).thread(backward));
-    m.add(tied(Slice::new(Kind::Runtime, "cudaLaunchKernel", (40, 45)).thread(backward), 1));
-    m.add(Slice::new(Kind::HostOp, "autograd::late", (90, 110)).thread(backward));
-    m.add(kernel(7, (50, 70), 1));
-    let trace = m.finish();
-    let depths = call_depths(&trace, Loading::exact());
-    let found: Vec<_> = trace.slices().ids().map(|id| (trace.name(id), depths.depth(id))).collect();
-    assert_eq!(
-        found,
-        [
-            ("ProfilerStep#1", Some(0)),
-            ("aten::forward", Some(1)),
-            ("autograd::engine::evaluate_function: X", Some(1)),
-            ("XBackward", Some(2)),
-            ("cudaLaunchKernel", Some(3)),
-            // Sticks out of the step.
-            ("autograd::late", Some(0)),
-            ("gemm", Some(4)),
-        ]
-    );
 }

@@ -1,6 +1,6 @@
 //! Steps, breakdown and device numbers on made traces with worked answers, and on the recorded ones.
 
-use stepscope_analyse::devices::utilization::{gpu, utilization_series};
+use stepscope_analyse::devices::utilization::gpu;
 use stepscope_analyse::names::comm::CommRule;
 use stepscope_analyse::peers::tracelens::{
     TimelineOptions, device_timeline, temporal_breakdown, timeline_of_steps,
@@ -124,7 +124,6 @@ fn a_trace_without_steps_is_one() {
     assert_eq!(breakdown(&empty, &steps, CommRule::ByName).average, None);
     assert!(gpu(&empty, &steps).devices.is_empty());
     assert_eq!(device_timeline(&empty, &TimelineOptions::default()).all, None);
-    assert!(utilization_series(&empty, 0, 10).utilization.is_empty());
 }
 
 #[test]
@@ -204,10 +203,6 @@ fn device_figures_have_worked_answers() {
     let streams: Vec<_> =
         d.streams.iter().map(|s| (s.stream, s.busy_ns, s.kernels, s.memcpy, s.memset)).collect();
     assert_eq!(streams, [(Some(7), 145, 1, 1, 1), (Some(8), 35, 1, 0, 0)]);
-
-    let series = utilization_series(&trace, 0, 2);
-    assert_eq!(series.edges_ns, [90, 205, 320]);
-    assert_eq!(series.utilization, [55.0 / 115.0, 55.0 / 115.0]);
 
     let all = device_timeline(&trace, &TimelineOptions::default()).all.unwrap();
     assert_eq!((all.computation_ns, all.exposed_comm_ns, all.exposed_memcpy_ns), (100, 30, 60));
