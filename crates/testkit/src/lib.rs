@@ -23,6 +23,7 @@
 //! a real file without ever holding more than one block of operators in memory.
 
 mod calls;
+pub mod damage;
 mod device;
 mod event;
 pub mod hlo;

@@ -13,9 +13,8 @@ use crate::devices::kernel_estimates::Estimates;
 use crate::devices::kernel_kinds::KernelKinds;
 use crate::names::tensor_core::TensorCores;
 use crate::scope::definition::{Definition, definitions};
-use crate::scope::extent::extent;
 use crate::scope::intervals::Collector;
-use crate::scope::share::{known_share, share};
+use crate::scope::share::known_share;
 use crate::steps::Steps;
 
 /// What the numbers of a device mean.

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::{FrameId, LineIs, Order, Profile, ValueUnit};
+use stepscope_model::{FrameId, Order, Profile, ValueUnit};
 
 use super::functions::AmountUnit;
 use crate::names::function::Function;

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use stepscope_formats::{OpenOptions, open, read, write_pprof, write_pstats};
 use stepscope_model::{Document, FrameId, Kind, LineIs, Profile, Trace, ValueUnit};
+use stepscope_testkit::damage;
 
 fn path(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/profiles").join(name)
@@ -262,7 +263,7 @@ fn damaged_files_end_in_a_sentence() {
         let error = from(&bytes[..bytes.len() - 9]).unwrap_err();
         assert!(error.to_string().contains(" is damaged ("), "{error}");
         for at in 0..bytes.len() {
-            for bit in [1, 0x10, 0x80] {
+            for bit in damage::bits(at) {
                 let mut copy = bytes.clone();
                 copy[at] ^= bit;
                 // Whatever comes of it, it ends.

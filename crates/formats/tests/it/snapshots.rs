@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use stepscope_formats::{OpenOptions, open, read};
 use stepscope_model::{Action, Document, Snapshot};
+use stepscope_testkit::damage;
 
 fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/memory")
@@ -99,19 +100,19 @@ fn cut_and_flipped_snapshots_are_read_in_part_or_refused() {
     let (mut in_part, mut whole) = (0, 0);
     for version in ["2.1.protocol4.pickle", "2.15.protocol2.pickle", "2.15.protocol5.pickle"] {
         let bytes = std::fs::read(folder().join("schemas").join(version)).unwrap();
-        for end in 0..bytes.len() {
+        for end in damage::places(bytes.len(), 2) {
             if let Ok(Document::Snapshot(snapshot)) = read(&bytes[..end], "cut", &OpenOptions::default()) {
                 assert!(!snapshot.notes.is_empty(), "{version} cut at {end} does not say so");
                 in_part += 1;
             }
         }
-        for at in 0..bytes.len() {
+        for at in damage::places(bytes.len(), 3) {
             let mut flipped = bytes.clone();
             flipped[at] ^= 1 << (at % 8);
             whole += usize::from(read(&flipped[..], "flipped", &OpenOptions::default()).is_ok());
         }
     }
-    assert!(in_part > 500 && whole > 300, "{in_part} {whole}");
+    assert!(in_part > 250 && whole > 100, "{in_part} {whole}");
 }
 
 #[test]

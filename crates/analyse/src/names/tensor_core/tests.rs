@@ -1,6 +1,5 @@
 use super::{
-    TensorCores, classic_tensor_core_kernel, kernel_uses_tensor_cores, op_is_eligible,
-    precision, tensor_cores,
+    TensorCores, classic_tensor_core_kernel, kernel_uses_tensor_cores, op_is_eligible, precision, tensor_cores,
 };
 
 const H200_TENSOR: &[(&str, Option<&str>)] = &[

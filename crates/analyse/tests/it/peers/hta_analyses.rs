@@ -6,7 +6,7 @@ use stepscope_analyse::peers::hta::idle::{IdleOptions, IdleRow, idle_breakdown};
 use stepscope_analyse::peers::hta::launches::{LaunchOptions, launch_stats};
 use stepscope_analyse::peers::hta::loading::Loading;
 use stepscope_analyse::peers::hta::queue::{QueueOptions, queue_length};
-use stepscope_model::{Kind, Trace};
+use stepscope_model::Trace;
 
 use crate::data::{peer, read};
 

@@ -9,6 +9,7 @@ use stepscope_analyse::peers::xprof::ops::{XprofSide, ops};
 use stepscope_analyse::peers::xprof::steps::{InputBound, steps};
 use stepscope_formats::{OpenOptions, read_trace};
 use stepscope_model::Trace;
+use stepscope_testkit::damage;
 use stepscope_testkit::xplane::{Event, Plane, Stat, space};
 
 use crate::growth::{assert_linear, timed};
@@ -237,11 +238,12 @@ fn damaged_profiles_do_not_stop_the_tables() {
         Plane::new("/device:GPU:0").line(14, "Stream #14(Compute)", 0, &[work.text("tf_op", "XlaModule:")]),
     ]);
     let (mut read, mut looked_at) = (0, 0);
-    let flipped = (0..whole.len() * 8).map(|bit| {
-        let mut damaged = whole.clone();
-        damaged[bit / 8] ^= 1 << (bit % 8);
-        damaged
-    });
+    let flipped =
+        (0..whole.len()).flat_map(|at| damage::bits(at).map(move |bit| (at, bit))).map(|(at, bit)| {
+            let mut damaged = whole.clone();
+            damaged[at] ^= bit;
+            damaged
+        });
     let cut = (0..whole.len()).map(|length| whole[..length].to_vec());
     for damaged in flipped.chain(cut) {
         read += 1;
