@@ -3,7 +3,7 @@
 //! A step is what `torch.profiler`'s `step()` leaves behind, a host range named `ProfilerStep#N`. Devices
 //! run behind the host, so on traces with device work a step lasts until the work it launched is done, and the
 //! next one begins there. Programs of JAX and TensorFlow mark steps by `StepTraceAnnotation`, `Trace(step_num=…)` or
-//! Keras's callback. Where none are marked, what the trace repeats represents them ([`found`]). Any other trace without
+//! Keras's callback. Where none are marked, what the trace repeats is used instead (`found`). Any other trace without
 //! steps is one step.
 
 mod async_step_end;

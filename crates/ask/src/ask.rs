@@ -27,7 +27,7 @@ pub struct Question {
     pub about: &'static str,
     /// Command lines to try, with `TRACE` for the file; what follows two spaces is a remark.
     pub examples: &'static [&'static str],
-    /// Which questions it is beside in the help.
+    /// The group it is listed under in the help.
     pub group: Group,
     /// What its rows can be grouped by; the first is the default. Empty if they cannot.
     pub by: &'static [&'static str],

@@ -13,7 +13,7 @@ const MAX_DEPTH: usize = 16;
 pub(crate) enum Shape {
     /// A number, a text, true or false.
     Plain(DataType),
-    /// Several things that no one column type holds: the JSON text of the value.
+    /// Several things that no single column type holds: the JSON text of the value.
     Json,
     List(Box<Member>),
     /// Values by names that are not known before.

@@ -95,7 +95,7 @@ pub(crate) trait Collector {
     /// A pair with anything else.
     fn other(&mut self, _key: u8, _value: Value) {}
 
-    /// It is complete: what represents it, if it is taken.
+    /// It is complete; returns the value to keep instead, if any.
     fn end(&mut self, _: &Pickle) -> Option<Value> {
         None
     }

@@ -7,7 +7,7 @@ use crate::packed::{Packed, PackedNumbers};
 use crate::stack_tree::StackId;
 use crate::time::Ns;
 
-/// What represents no time.
+/// The time of an entry that has none.
 const NO_TIME: i64 = i64::MIN;
 
 /// Entries in the order of the file.

@@ -26,7 +26,7 @@ struct Candidate {
     slice: u32,
 }
 
-/// Slices by their ids. In most files no id repeats, and one check into the map is all.
+/// Slices by their ids. In most files no id repeats, and one lookup in the map is enough.
 struct SlicesById {
     one: HashMap<i64, u32, RandomState>,
     /// Those of ids that repeat, by id, process and start.

@@ -5,7 +5,7 @@
 pub enum Severity {
     /// Worth knowing; every number is right.
     Info,
-    /// Something was repaired; the numbers rest on the mending.
+    /// Something was repaired; the numbers depend on the repair.
     Repaired,
     /// Something could not be kept; the numbers lack it.
     Lost,

@@ -29,7 +29,7 @@ impl<'g> GraphNode<'g> {
     }
 }
 
-/// A line of source code; the file is as the compiler was given.
+/// A line of source code; the file is as the compiler received it.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub struct SourceLine<'g> {
     pub file: &'g str,

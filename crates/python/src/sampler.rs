@@ -56,7 +56,7 @@ impl BackgroundSampler {
 /// Looks at all threads of this process from a thread that Python does not know.
 #[pyclass(module = "stepscope._native", frozen, subclass)]
 pub(crate) struct NativeStackSampler {
-    looker: BackgroundSampler,
+    sampler: BackgroundSampler,
     samples: Arc<AtomicU64>,
 }
 
@@ -74,12 +74,12 @@ impl NativeStackSampler {
         launcher: Option<Place>,
     ) -> NativeStackSampler {
         let names = names(roots, own_folder, between, root, launcher);
-        NativeStackSampler { looker: BackgroundSampler::new(&recording, hz, names), samples: Arc::default() }
+        NativeStackSampler { sampler: BackgroundSampler::new(&recording, hz, names), samples: Arc::default() }
     }
 
     /// Begins to look; raises where this Python is not known.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
-        let BackgroundSampler { recording, hz, names, thread } = &self.looker;
+        let BackgroundSampler { recording, hz, names, thread } = &self.sampler;
         let started =
             py.detach(|| sample_own_stacks(recording.clone(), *hz, names.clone(), self.samples.clone()));
         *lock(thread) = Some(started.map_err(|error| errors::problem(error.problem))?);
@@ -88,7 +88,7 @@ impl NativeStackSampler {
 
     /// Ends; no sample is added afterwards.
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| self.looker.stop());
+        py.detach(|| self.sampler.stop());
     }
 
     #[getter]
@@ -97,14 +97,14 @@ impl NativeStackSampler {
     }
 
     fn forget_after_fork(&self) {
-        self.looker.forget_after_fork();
+        self.sampler.forget_after_fork();
     }
 }
 
 /// Looks at the child processes of this one, from outside of them.
 #[pyclass(module = "stepscope._native", frozen)]
 pub(crate) struct ChildProcessSampler {
-    looker: BackgroundSampler,
+    sampler: BackgroundSampler,
 }
 
 #[pymethods]
@@ -121,13 +121,13 @@ impl ChildProcessSampler {
         launcher: Option<Place>,
     ) -> ChildProcessSampler {
         let names = names(roots, own_folder, between, root, launcher);
-        ChildProcessSampler { looker: BackgroundSampler::new(&recording, hz, names) }
+        ChildProcessSampler { sampler: BackgroundSampler::new(&recording, hz, names) }
     }
 
     /// Begins to look; raises where the system has no way to.
     fn start(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| {
-            let BackgroundSampler { recording, hz, names, thread } = &self.looker;
+            let BackgroundSampler { recording, hz, names, thread } = &self.sampler;
             let (started, seen) =
                 sample_children(*hz, names.clone()).map_err(|error| errors::problem(error.problem))?;
             *lock(thread) = Some(started);
@@ -138,11 +138,11 @@ impl ChildProcessSampler {
 
     /// Ends; nothing is seen afterwards.
     fn stop(&self, py: Python<'_>) {
-        py.detach(|| self.looker.stop());
+        py.detach(|| self.sampler.stop());
     }
 
     fn forget_after_fork(&self) {
-        self.looker.forget_after_fork();
+        self.sampler.forget_after_fork();
     }
 }
 

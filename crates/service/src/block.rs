@@ -36,7 +36,7 @@ impl Gauges {
 pub struct Block {
     /// Minutes since 1970.
     pub minute: i64,
-    /// Blocks of a process are numbered: what is still open and what was closed are distinguished by it.
+    /// The number of a block of the process; it tells an open block from a closed one.
     pub sequence: u64,
     pub gauges: Gauges,
     pub routes: BTreeMap<String, RouteStats>,

@@ -189,9 +189,9 @@ class Metrics:
     @property
     def missing(self) -> dict[str, str]:
         """What is unknown, and why: ``{"compute.gpu_utilization_percent": "there is no GPU"}``."""
-        return {name: value.reason for name, value in self.items() if isinstance(value, Unknown)}
+        return {name: value.reason for name, value in self.each() if isinstance(value, Unknown)}
 
-    def items(self) -> Iterator[tuple[str, Any]]:
+    def each(self) -> Iterator[tuple[str, Any]]:
         """Every metric with its full name, such as ``timing.wall_time_s``."""
         for part in fields(self):
             value = getattr(self, part.name)
@@ -210,7 +210,7 @@ class Metrics:
     def __str__(self) -> str:
         known = [
             [name, number(value)]
-            for name, value in self.items()
+            for name, value in self.each()
             if isinstance(value, (int, float)) and not isinstance(value, (bool, Unknown))
         ]
         lines = [f"region {self.name!r}, {self.over} of {self.count}", aligned(["metric", "value"], known)]

@@ -46,7 +46,7 @@ class Observer:
         """Forgets what the parent looked at; its locks and threads are no one's here."""
         self._lock = threading.Lock()
         self._watched: dict[int, tuple[Any, int, Any, float]] = {}
-        self._looker: threading.Thread | None = None
+        self._sampler: threading.Thread | None = None
         self._more = threading.Event()
         self._armed_until = 0.0
         self._slow_after = 0.0
@@ -108,9 +108,9 @@ class Observer:
             if self._stacks and len(self._watched) < MAX_WATCHED:
                 self._watched[id(request)] = (request, threading.get_ident(), _task(), now)
                 self._more.set()
-                if self._looker is None or not self._looker.is_alive():
-                    self._looker = threading.Thread(target=self._look, name="stepscope-looks", daemon=True)
-                    self._looker.start()
+                if self._sampler is None or not self._sampler.is_alive():
+                    self._sampler = threading.Thread(target=self._look, name="stepscope-looks", daemon=True)
+                    self._sampler.start()
             profiles = self._profiles and self._profile is None and now - self._profiled_at > PROFILE_EVERY
         if profiles:
             self._start_profile(request)
@@ -129,7 +129,7 @@ class Observer:
                 watched = list(self._watched.values())
                 # Whoever comes later starts another thread.
                 if not watched and (idle or time.monotonic() > self._armed_until):
-                    self._looker = None
+                    self._sampler = None
                     return
                 if not watched:
                     self._more.clear()

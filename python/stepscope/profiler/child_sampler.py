@@ -1,4 +1,4 @@
-"""Looks at the Python stacks of child processes a number of times per second, from outside of them.
+"""Samples the Python stacks of child processes a number of times per second, from outside of them.
 
 A native thread finds the children of this process and theirs, and reads their memory as ``stepscope record`` does.
 Nothing of ours runs in them: they may end as they like, and what was seen of them is kept here.
@@ -10,7 +10,7 @@ from .._native import ChildProcessSampler, Recording
 from ..errors import StepscopeError
 from .sampler import FrameNames
 
-#: A look from outside costs more than one from inside, and there may be many children.
+#: A sample from outside costs more than one from inside, and there may be many children.
 _MAX_HZ = 100.0
 
 
@@ -18,22 +18,22 @@ class ChildSampler:
     """Puts samples of children into a recording between :meth:`start` and :meth:`stop`."""
 
     def __init__(self, recording: Recording, hz: float) -> None:
-        self._looker: ChildProcessSampler | None = FrameNames().child_looker(recording, min(hz, _MAX_HZ))
+        self._sampler: ChildProcessSampler | None = FrameNames().child_sampler(recording, min(hz, _MAX_HZ))
 
     def start(self) -> None:
-        """Begins to look; on a system that has no way to, nothing is seen."""
+        """Start sampling; on a system that has no way to, nothing is seen."""
         try:
-            if self._looker is not None:
-                self._looker.start()
+            if self._sampler is not None:
+                self._sampler.start()
         except StepscopeError:
-            self._looker = None
+            self._sampler = None
 
     def stop(self) -> None:
         """Ends; nothing is seen afterwards."""
-        if self._looker is not None:
-            self._looker.stop()
+        if self._sampler is not None:
+            self._sampler.stop()
 
     def forget_after_fork(self) -> None:
         """In a forked child: the thread is the parent's."""
-        if self._looker is not None:
-            self._looker.forget_after_fork()
+        if self._sampler is not None:
+            self._sampler.forget_after_fork()

@@ -1,12 +1,11 @@
 """Samples the Python stacks of all threads, many times per second.
 
 A native thread reads this process's own memory: it needs no interpreter's lock and no permission, and it knows lines
-and who waits. Where it does not know this Python, a thread of Python's looks instead (:class:`_InsideSampler`). Its
-looks need the lock: code that holds the lock makes the next look late, and the time until then belongs to the stack
-seen then, which held it. There a thread that waits is told from one that works by the processor time it used since
-the look before.
+and who waits. Where it does not know this Python, a thread of Python's samples instead (:class:`_InsideSampler`). Its
+samples need the lock: code that holds the lock makes the next one late, and the time until then belongs to the stack
+seen then, which held it. There a thread that used little processor time since the sample before counts as waiting.
 
-The frames are wall-clock samples. What runs between two looks can be missed, so times of single short functions are
+The frames are wall-clock samples. What runs between two samples can be missed, so times of single short functions are
 estimates.
 """
 
@@ -87,12 +86,12 @@ class FrameNames:
         self.launcher = run.launcher if run is not None else None
         """Its outermost function: a stack that does not come through the root is its own time."""
 
-    def stack_looker(self, recording: Recording, hz: float) -> NativeStackSampler:
-        """What looks at this process and names frames so."""
+    def stack_sampler(self, recording: Recording, hz: float) -> NativeStackSampler:
+        """The sampler of this process, with these names."""
         return NativeStackSampler(recording, hz, *self._naming())
 
-    def child_looker(self, recording: Recording, hz: float) -> ChildProcessSampler:
-        """What looks at its children."""
+    def child_sampler(self, recording: Recording, hz: float) -> ChildProcessSampler:
+        """The sampler of its children."""
         return ChildProcessSampler(recording, hz, *self._naming())
 
     def _naming(self) -> tuple[list[str], str, str, _Place | None, _Place | None]:
@@ -153,10 +152,10 @@ class StackSampler:
         self._names = names = FrameNames()
         self._hz = min(hz, MAX_HZ)
         self._recording = recording
-        self._used: NativeStackSampler | _InsideSampler = names.stack_looker(recording, self._hz)
+        self._used: NativeStackSampler | _InsideSampler = names.stack_sampler(recording, self._hz)
 
     def start(self) -> None:
-        """Begins to look."""
+        """Start sampling."""
         try:
             self._used.start()
             _looking.add(self)
@@ -184,7 +183,7 @@ class StackSampler:
 
 
 class _InsideSampler:
-    """A daemon thread of Python's that looks, where nothing better can."""
+    """A daemon thread of Python's that samples where nothing better can."""
 
     def __init__(self, recording: Recording, names: FrameNames, hz: float) -> None:
         self._recording = recording
@@ -196,7 +195,7 @@ class _InsideSampler:
         self.samples = 0
 
     def start(self) -> None:
-        """Begins to look."""
+        """Start sampling."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -217,12 +216,12 @@ class _InsideSampler:
                 due += self._period_s * (1 + late_s // self._period_s)
                 if self._ended.wait(max(due - time.monotonic(), 0.0)):
                     return
-                self._look()
+                self._sample()
         finally:
             _own_threads.discard(own)
             show_thread(own)
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         at_ns = now_ns()
         for ident, frame in sys._current_frames().items():
             if ident in _own_threads:

@@ -43,9 +43,9 @@ def test_the_second_slow_request_has_a_stack(tmp_path: pathlib.Path) -> None:
     assert f"test_slow.py:{loads_from_disk.__code__.co_firstlineno + 1})" in found["stack"][-1]
     # No one looks any more.
     deadline = time.time() + 60
-    while monitor._observer._looker is not None and time.time() < deadline:
+    while monitor._observer._sampler is not None and time.time() < deadline:
         time.sleep(0.05)
-    assert monitor._observer._looker is None
+    assert monitor._observer._sampler is None
 
 
 def test_a_task_that_waits_is_seen_where_it_waits(tmp_path: pathlib.Path) -> None:
@@ -77,4 +77,4 @@ def test_usual_requests_cost_no_look(tmp_path: pathlib.Path) -> None:
     handle(monitor, 0.1)
     monitor.flush()
     assert looked_into(tmp_path) == []
-    assert monitor._observer._looker is None
+    assert monitor._observer._sampler is None

@@ -1,6 +1,6 @@
 """A disk that is full when a trace is written: the program goes on, and nothing half-written is left.
 
-A limit on the size of files replaces the disk. It makes a real write fail midway, in our code and in PyTorch's.
+A file-size limit plays the full disk. It makes a real write fail midway, in our code and in PyTorch's.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def test_no_permission_is_an_error_when_asked_and_a_warning_from_the_handler(tmp
 
 
 def test_a_full_disk_is_an_error_when_asked_and_a_warning_from_the_handler(tmp_path):
-    # A limit on the size of files replaces the disk.
+    # A file-size limit plays the full disk.
     before = "import sys; sys.dont_write_bytecode = True; resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))"
     result = run(FAILING.format(directory=str(tmp_path), before=before))
     assert result.returncode == 0, result.stderr

@@ -40,7 +40,7 @@ impl SyncEvents {
             let on = |number: i64| numbered.get(&(device, number)).copied();
             let int = |attr| trace.args(sync).int(attr);
             let recorded = int(Attr::WaitOnRecord).and_then(|id| records.get(&id));
-            // An event represents what its stream had been given when it was recorded.
+            // An event marks the work that its stream had been given when it was recorded.
             let event = recorded.zip(int(Attr::WaitOnStream).and_then(on));
             let event = event.and_then(|(&record, stream)| stream.last_launched_before(slices.start(record)));
             match (trace.name(sync), event) {

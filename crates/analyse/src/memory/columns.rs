@@ -123,7 +123,7 @@ pub struct Times {
     at: Packed,
 }
 
-/// What represents no time.
+/// The time of an entry that has none.
 const NEVER: i64 = i64::MIN;
 
 impl Times {

@@ -43,7 +43,7 @@ pub struct ProcessMemory {
     pub process_peak_bytes: i64,
     pub process_peak_at_ns: i64,
     pub process_last_bytes: i64,
-    /// Over time, the highest of every few looks.
+    /// Over time, the highest of every few samples.
     pub points: Vec<ProcessPoint>,
 }
 
@@ -68,20 +68,20 @@ pub fn processes(trace: &Trace) -> Vec<ProcessMemory> {
     }
     let mut place = vec![usize::MAX; counters.series().len()];
     watched.iter().enumerate().for_each(|(number, &(at, ..))| place[at] = number);
-    let mut looks: Vec<Vec<ProcessPoint>> = vec![Vec::new(); watched.len()];
+    let mut samples: Vec<Vec<ProcessPoint>> = vec![Vec::new(); watched.len()];
     for row in counters.rows() {
         let (value, number) = (row.value.to_f64(), place[row.series.index()]);
         if number != usize::MAX && value.is_finite() && value >= 0.0 {
-            looks[number].push(ProcessPoint { at_ns: row.at.0, process_bytes: value as i64 });
+            samples[number].push(ProcessPoint { at_ns: row.at.0, process_bytes: value as i64 });
         }
     }
     let mut found: Vec<ProcessMemory> = watched
         .into_iter()
-        .zip(looks)
-        .filter_map(|((_, measure, process), mut looks)| {
-            looks.sort_by_key(|look| look.at_ns);
-            let (first, last) = (*looks.first()?, *looks.last()?);
-            let peak = *looks.iter().rev().max_by_key(|look| look.process_bytes)?;
+        .zip(samples)
+        .filter_map(|((_, measure, process), mut samples)| {
+            samples.sort_by_key(|sample| sample.at_ns);
+            let (first, last) = (*samples.first()?, *samples.last()?);
+            let peak = *samples.iter().rev().max_by_key(|sample| sample.process_bytes)?;
             Some(ProcessMemory {
                 process,
                 measure,
@@ -89,7 +89,7 @@ pub fn processes(trace: &Trace) -> Vec<ProcessMemory> {
                 process_peak_bytes: peak.process_bytes,
                 process_peak_at_ns: peak.at_ns,
                 process_last_bytes: last.process_bytes,
-                points: thinned(&looks),
+                points: thinned(&samples),
             })
         })
         .collect();
@@ -97,11 +97,11 @@ pub fn processes(trace: &Trace) -> Vec<ProcessMemory> {
     found
 }
 
-/// The highest of every few looks, where it was.
-fn thinned(looks: &[ProcessPoint]) -> Vec<ProcessPoint> {
-    let each = looks.len().div_ceil(MAX_POINTS).max(1);
-    looks
+/// The highest of every few samples, where it was.
+fn thinned(samples: &[ProcessPoint]) -> Vec<ProcessPoint> {
+    let each = samples.len().div_ceil(MAX_POINTS).max(1);
+    samples
         .chunks(each)
-        .filter_map(|few| few.iter().rev().max_by_key(|look| look.process_bytes).copied())
+        .filter_map(|few| few.iter().rev().max_by_key(|sample| sample.process_bytes).copied())
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Names that look like a name no one knows, for hints.
+//! Known names close to an unknown one, for hints.
 
 /// The few of `known` that come nearest to `name`, nearest first; none if nothing is near.
 ///

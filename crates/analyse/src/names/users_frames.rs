@@ -14,7 +14,7 @@ pub(crate) fn users_frames(stacks: &StackTable) -> (Vec<Option<FrameId>>, Vec<bo
     for (stack, below, frame) in stacks.nodes() {
         let own = users[frame.index()];
         let (stack, below) = (stack.index(), below.index());
-        // A library's line represents itself only where no line of the user's is below it.
+        // A library's line counts as itself only where no line of the user's is below it.
         (places[stack], is_users[stack]) = match (own, is_users[below]) {
             (false, true) => (places[below], true),
             (own, _) => (Some(frame), own),

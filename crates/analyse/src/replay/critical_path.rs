@@ -19,7 +19,7 @@ use crate::threads::activity::Activity;
 
 pub use pieces::PieceRow;
 
-/// Represents the name of what is no slice.
+/// The name of pieces of the path that are not slices.
 const NOTHING_RECORDED: &str = "(nothing recorded)";
 
 pub const DEFINITIONS: &[Definition] = definitions! {

@@ -22,7 +22,7 @@ pub(super) struct Nodes(Vec<u32>);
 
 impl Nodes {
     pub(super) fn get(&self, work: SliceId) -> Option<(u32, u32)> {
-        // Both are made together; the origin is no one's start.
+        // Both are made together; the origin is not the start of any work.
         let start = self.0.get(work.index()).copied().filter(|&node| node != GraphBuilder::ORIGIN)?;
         Some((start, start + 1))
     }

@@ -71,7 +71,7 @@ pub struct Cost {
     pub written: u64,
     /// The arithmetic, as far as the inputs' type tells.
     pub precision: Precision,
-    /// The type of its tensors; `None` for integers and what no one multiplies.
+    /// The type of its tensors; `None` for integers and types that matrix products do not use.
     pub data: Option<Precision>,
     /// Which part of the device does it.
     pub pipe: Pipe,

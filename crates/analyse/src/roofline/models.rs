@@ -76,7 +76,7 @@ fn is_wrapper(op: &str) -> bool {
     )
 }
 
-/// The cost of work on the vector units. Narrow types are computed in `float`; so is what no one multiplies.
+/// The cost of work on the vector units. Narrow types are computed in `float`; so are types that matrix products do not use.
 fn vector(family: Family, flops: u64, read: u64, written: u64, element: Element) -> Cost {
     let precision = match element.precision {
         Some(Precision::Fp64) => Precision::Fp64,

@@ -54,7 +54,7 @@ pub enum Pipe {
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub(super) struct Element {
     pub(super) bytes: u64,
-    /// What a matrix product of it runs in; `None` for types no one multiplies.
+    /// What a matrix product of it runs in; `None` for types that matrix products do not use.
     pub(super) precision: Option<Precision>,
 }
 

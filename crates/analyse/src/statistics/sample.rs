@@ -1,6 +1,6 @@
 //! Measurements in groups: one group per repeat of a run, one value per step.
 
-/// What one number represents the values of a repeat.
+/// Which number summarizes the values of a repeat.
 #[derive(Copy, Clone, Debug, PartialEq)]
 pub enum Statistic {
     /// Their sum divided by their count: what throughput follows.

@@ -22,9 +22,9 @@ use crate::scope::windows::{Windows, signed};
 use crate::threads::callers::Callers;
 use crate::threads::sampled::{SampleLanes, SampledCallers};
 
-/// Represents no region.
+/// No region.
 const NONE: u32 = u32::MAX;
-/// What is charged to unlinked_row.
+/// The row for time that no function of the program caused.
 pub const NO_PYTHON: &str = "(no function of the program)";
 /// Operators that are walked up to find one with a forward operator.
 const MAX_DEPTH: usize = 512;

@@ -16,7 +16,7 @@ use crate::names::python_frame::WAITING;
 const MAX_CALLERS: usize = 100;
 /// What Python calls the thread that a program begins with.
 const MAIN_THREAD: &str = "MainThread";
-/// Represents no frame.
+/// No frame.
 const NONE: u32 = u32::MAX;
 
 /// A function of the program, and how much it asked for.

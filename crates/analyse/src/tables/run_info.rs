@@ -116,7 +116,7 @@ fn versions(trace: &Trace) -> Vec<(String, String)> {
         .collect()
 }
 
-/// What represents the name of a device that the producer described without one.
+/// The name shown for a device that the producer described without one.
 const UNNAMED_DEVICE: &str = "unnamed device";
 
 fn device(device: &stepscope_model::Device) -> DeviceInfo {

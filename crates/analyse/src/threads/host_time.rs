@@ -455,7 +455,7 @@ fn cut(
     }
 }
 
-/// PyTorch has one such thread a device; more are someone's threads of the same looks.
+/// PyTorch has one such thread per device; any others only look like it.
 const MAX_BACKWARD: usize = 64;
 
 /// What threads do for the main one in programs of JAX and TensorFlow.

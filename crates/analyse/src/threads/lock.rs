@@ -235,7 +235,7 @@ pub(crate) fn is_states(trace: &Trace, lane: LaneId) -> bool {
         .is_some_and(|first| matches!(trace.category(trace.slices().cat(first)), LOCK_CATEGORY | TASK_CATEGORY))
 }
 
-/// The process and the number of the thread that a lane is of, or is beside.
+/// The process and the number of the thread that a lane belongs to, or accompanies.
 pub(crate) fn thread_of(trace: &Trace, lane: LaneId) -> Option<(Tag, i64)> {
     let key = trace.lanes().get(lane).key;
     let number = match key.thread {

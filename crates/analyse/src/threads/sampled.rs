@@ -90,11 +90,11 @@ impl SampleLanes {
     }
 }
 
-/// Tells whose a call is, where a sampler looked.
+/// Finds the caller of an operator from samples.
 ///
-/// A sample represents the time since the look before it, in which a hundred operators may have run for others, and a whole step
+/// A sample represents the time since the sample before it, in which a hundred operators may have run for others, and a whole step
 /// may have gone by. Two things are known better: what ran at the very moment of a sample was called by the stack that it saw, as
-/// were, likely, other calls of the same name; and what ran while look after look saw the same function was that function's.
+/// were, likely, other calls of the same name; and what ran while sample after sample saw the same function was that function's.
 pub(crate) struct SampledCallers<P> {
     sampled: SampleLanes,
     place: P,

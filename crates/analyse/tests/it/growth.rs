@@ -1,4 +1,4 @@
-//! Whether time grows like the file, recognized by the clock of the processor and not by that on the wall.
+//! Whether time grows like the file, measured in CPU time, not wall time.
 //!
 //! What is asked runs on one thread, so that its own clock counts it all: whatever else the machine does, in this program
 //! or another, does not.

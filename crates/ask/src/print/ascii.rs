@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use unicode_width::UnicodeWidthChar;
 
-/// `text` in ASCII, no wider than before: signs of our own get a sample-alike, any other letter a `?`.
+/// `text` in ASCII, no wider than before: signs of our own get a similar letter, any other a `?`.
 pub fn ascii(text: &str) -> Cow<'_, str> {
     if text.is_ascii() {
         return Cow::Borrowed(text);

@@ -4,7 +4,7 @@ use super::measure::middle_ellipsis;
 use super::role::Role;
 use super::units;
 
-/// What represents nothing, so that the numbers that matter are easier to find.
+/// Shown instead of zero, so that the numbers that matter are easier to find.
 const NOTHING: &str = "–";
 /// A name shorter than this tells too little.
 const MIN_NAME_COLUMNS: usize = 24;

@@ -25,10 +25,10 @@ pub(crate) fn size(text: &str) -> Result<usize, String> {
 /// More than a file or a page may ever have.
 const MAX_SIZE_BYTES: u64 = 1_000_000_000_000;
 
-/// A rate from 1 to 10,000 looks per second.
+/// A rate from 1 to 10,000 samples per second.
 pub(crate) fn rate(text: &str) -> Result<f64, String> {
     let found = text.trim().parse::<f64>().ok().filter(|rate| (0.1..=10_000.0).contains(rate));
-    found.ok_or_else(|| "a rate is a number of looks per second, up to 10000".to_owned())
+    found.ok_or_else(|| "a rate is a number of samples per second, up to 10000".to_owned())
 }
 
 #[cfg(test)]

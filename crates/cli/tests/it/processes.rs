@@ -27,7 +27,7 @@ fn start_with(code: &str, environment: &[(&str, &str)]) -> Option<Program> {
     let mut program = Program(command.spawn().unwrap());
     let said = program.first_line();
     let memory = format!(": < /proc/{}/mem", program.pid());
-    // The shell represents the program under test: neither is the parent, which may always look.
+    // The shell plays the program under test: neither is the parent, which may always look.
     let may_read = Command::new("sh").args(["-c", &memory]).stderr(Stdio::null()).status().unwrap().success();
     if !may_read || said == "not allowed" {
         skip("a process may not look at another one here (ptrace)");

@@ -81,7 +81,7 @@ fn a_folder_of_timelines_is_one() {
     let document = stepscope_formats::open(&folder, &OpenOptions::default()).unwrap();
     let stepscope_model::Document::Trace(trace) = document else { panic!("no trace") };
     assert_eq!((trace.slices().len(), codes(&trace)), (6, vec!["calls-cut"]));
-    // Among other traces each represents itself.
+    // Beside other traces each is a trace of its own.
     std::fs::write(folder.join("b.trace.json"), "[]").unwrap();
     assert_eq!(stepscope_formats::discover(&folder).unwrap().len(), 3);
     std::fs::remove_dir_all(&folder).unwrap();

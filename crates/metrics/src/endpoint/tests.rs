@@ -83,7 +83,7 @@ fn odd_clients_get_an_answer_and_harm_nobody() {
     assert_eq!(ask(address, "nonsense\r\n\r\n").0, 400);
     let long = format!("GET /metrics HTTP/1.1\r\nX: {}", "x".repeat(40_000));
     assert!(matches!(ask(address, &long).0, 431 | 0));
-    // Two that say nothing take both places, for 5 s at most; a third one is refused in words.
+    // Two that say nothing take both places, for 5 s at most; a third one is refused with a message.
     until("the third one is refused", || {
         all_free();
         let _silent = [(); 2].map(|()| TcpStream::connect(address).unwrap());

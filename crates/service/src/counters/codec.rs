@@ -18,7 +18,7 @@ const MINUTE_RECORD: u8 = 2;
 pub(super) struct Minute {
     /// Minutes since 1970.
     pub minute: i64,
-    /// Minutes of a process are numbered: what is closed and what is still open are distinguished by it.
+    /// The number of a minute of the process; it tells an open minute from a closed one.
     pub sequence: u64,
     /// The process that is watched.
     pub watched: Option<u32>,

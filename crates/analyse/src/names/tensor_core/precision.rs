@@ -8,7 +8,7 @@ use crate::names::kernel_name::demangled;
 ///
 /// Only multiplications, convolutions and attention are answered; elsewhere a type in the name may belong
 /// to anything. `None` also where the name is known to mislead: cuDNN's attention kernels say `f16` for
-/// every 16-bit type, and mixed formats have no one answer.
+/// every 16-bit type, and mixed formats have no single answer.
 pub fn precision(name: &str) -> Option<&'static str> {
     if let Some(rest) = name.strip_prefix("Cijk_") {
         return tensile_precision(rest.split('_').nth(2)?);

@@ -146,7 +146,7 @@ pub(super) fn instruction<'t>(trace: &'t Trace, program: i64, name: &str) -> Opt
     program.instruction(program.position(name)?).filter(|found| found.name == name)
 }
 
-/// The framework's operator and its type, as the compiler was given (`jit(step)/mlp/dot_general:`), or empty.
+/// The framework's operator and its type, as the compiler received it (`jit(step)/mlp/dot_general:`), or empty.
 pub(super) fn framework_op(instruction: GraphNode<'_>) -> String {
     match (instruction.op_name, instruction.op_type) {
         ("", "") => String::new(),

@@ -1,7 +1,7 @@
 //! Which operators repeat work of the forward pass because its results were not kept: activation checkpointing.
 //!
 //! The backward pass runs a node at a time, each inside an `autograd::engine::evaluate_function`. What a node computes
-//! itself has no sequence number, because no one differentiates it; operators of a forward pass have one. So operators
+//! itself has no sequence number, because it is not differentiated; operators of a forward pass have one. So operators
 //! with a number, inside a node whose last operator has none, are a forward pass that the node ran first to get what it
 //! needs: `torch.utils.checkpoint` without `use_reentrant`. With it, the node is a `CheckpointFunctionBackward`, and all
 //! it runs before it starts the engine again is that forward pass. In a gradient that is differentiated again

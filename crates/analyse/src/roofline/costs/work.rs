@@ -6,7 +6,7 @@ use crate::names::by_name::ByName;
 use crate::roofline::number::{self, Element};
 use crate::scope::selection::Selection;
 
-/// Represents no slice.
+/// No slice.
 pub(super) const NONE: u32 = u32::MAX;
 
 /// Every operator; a parent comes before its children.

@@ -207,7 +207,7 @@ fn tables_losses_pools_and_updates() {
     assert_eq!(parts(lerp), Some((18, 48, 24)));
     // A list without sizes has no cost.
     assert_eq!(cost("aten::_foreach_add_", "[[], [], []]", &["TensorList", F, ""], &[]), None);
-    // Rows 5 and 6 of a batch, all columns; a mask keeps no one knows how many.
+    // Rows 5 and 6 of a batch, all columns; how many a mask keeps is unknown.
     let index = |dims| parts(cost("aten::index", dims, &[F, "TensorList"], &[]));
     assert_eq!(index("[[10, 4], [[2]]]"), Some((0, 4 * 8 + 16, 4 * 8)));
     assert_eq!(index("[[10, 4], [[10, 4]]]"), None);

@@ -4,15 +4,16 @@ use stepscope_model::{Ns, Trace};
 
 use super::{FoundBy, MIN_REPEATS, Repeats, cover_most, median};
 use crate::names::serving::IterationKind;
-use crate::steps::serving::{FoundBy as Told, marked};
+use crate::steps::serving::{self, marked};
 
 /// The engine waits for requests where the next iteration begins later than this many usual periods.
 const MAX_PERIODS: i64 = 2;
 
 /// The iterations of the engine: those that decode, or else of the kind that most have.
 pub(super) fn iterations(trace: &Trace) -> Option<Repeats> {
-    let (told, all, _) = marked::iterations(trace);
-    if !matches!(told, Told::Range | Told::PythonCall | Told::ForwardPass) {
+    let (marks, all, _) = marked::iterations(trace);
+    use serving::FoundBy::{ForwardPass, PythonCall, Range};
+    if !matches!(marks, Range | PythonCall | ForwardPass) {
         return None;
     }
     let of = |kind: IterationKind| all.iter().filter(|one| one.said.kind == kind).count();

@@ -6,7 +6,7 @@ use stepscope_model::{FrameId, Profile};
 
 use super::{FunctionId, Names};
 
-/// Represents no node.
+/// No node.
 const NONE: u32 = u32::MAX;
 
 /// The tree. A node is a stack; the first is the one without frames.

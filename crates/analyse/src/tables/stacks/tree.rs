@@ -6,7 +6,7 @@ use stepscope_model::{Kind, Ns};
 
 use super::Frame;
 
-/// Represents no node.
+/// No node.
 pub(crate) const NONE: u32 = u32::MAX;
 
 /// A frame in its place.

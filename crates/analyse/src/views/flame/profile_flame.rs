@@ -9,7 +9,7 @@ use super::{Clock, Flame, FlameQuery, category, drawn};
 use crate::names::python_frame::WAITING;
 use crate::tables::functions::{AmountUnit, FunctionId, Names};
 
-/// Represents no node.
+/// No node.
 const NONE: u32 = u32::MAX;
 
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]

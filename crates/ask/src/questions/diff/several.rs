@@ -95,7 +95,7 @@ fn names(sides: &[&[Arc<Run>]]) -> Vec<String> {
             Some(folder) => format!("{folder}/{}", file(at)),
             None => plain[at].clone(),
         };
-        // The same run twice is recognized by its place.
+        // The same run twice gets its number as a suffix.
         names.push(if names.contains(&name) { format!("{name} ({})", at + 1) } else { name });
     }
     names

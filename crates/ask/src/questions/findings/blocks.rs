@@ -124,7 +124,7 @@ fn head(
     room: usize,
 ) -> io::Result<()> {
     let (number, severity) = (number.to_string(), finding.severity.label());
-    // As far in as what is beside the labels below.
+    // Indented like the text beside the labels below.
     let used = number.len() + 1 + severity.len();
     let indent = (LABEL_COLUMNS + 2).max(used + 2);
     let room = room.saturating_sub(indent).max(12);
@@ -170,7 +170,7 @@ fn evidence(screen: &Screen, finding: &Finding, room: usize, explain: bool) -> V
         .unwrap_or(0);
     let mut lines = Vec::new();
     for evidence in &finding.evidence {
-        let (label, value) = (host_name(&evidence.label, false), words::metric(&evidence.value));
+        let (label, value) = (host_name(&evidence.label, false), words::amount(&evidence.value));
         let (label, value) = (screen.text(&label), screen.text(&value));
         let gap = usual.saturating_sub(print::width(&label)) + 2;
         if print::width(&label).max(usual) + 2 + print::width(&value) <= room {

@@ -52,7 +52,7 @@ fn section(text: &mut String, finding: &Finding, whole: words::Whole) {
     if !finding.evidence.is_empty() {
         text.push_str("\n| Evidence | Value | Meaning |\n| --- | ---: | --- |\n");
         for evidence in &finding.evidence {
-            let value = markdown_text(&words::metric(&evidence.value));
+            let value = markdown_text(&words::amount(&evidence.value));
             let (label, meaning) = (markdown_text(&evidence.label), markdown_text(evidence.definition));
             let _ = writeln!(text, "| {label} | {value} | {meaning} |");
         }

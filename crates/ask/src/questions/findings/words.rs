@@ -173,8 +173,8 @@ pub(super) fn confidence(confidence: Confidence) -> &'static str {
 }
 
 /// A number with its unit.
-pub(super) fn metric(figure: &Amount) -> String {
-    match figure {
+pub(super) fn amount(amount: &Amount) -> String {
+    match amount {
         Amount::Ns(ns) => units::time(*ns),
         Amount::Share(share) => units::percent(*share),
         Amount::Count(count) => units::count(*count),
@@ -198,10 +198,10 @@ mod tests {
 
     #[test]
     fn metrics_have_units() {
-        assert_eq!(metric(&Amount::Ns(1_500)), "1.500 µs");
-        assert_eq!(metric(&Amount::Number(2.50)), "2.5");
-        assert_eq!(metric(&Amount::Number(100.0)), "100");
-        assert_eq!(metric(&Amount::Number(0.0)), "0");
+        assert_eq!(amount(&Amount::Ns(1_500)), "1.500 µs");
+        assert_eq!(amount(&Amount::Number(2.50)), "2.5");
+        assert_eq!(amount(&Amount::Number(100.0)), "100");
+        assert_eq!(amount(&Amount::Number(0.0)), "0");
         assert_eq!(first_sentence("Do this. Then that."), "Do this.");
         assert_eq!(first_sentence("Do 1.5 of it"), "Do 1.5 of it");
     }

@@ -1,4 +1,4 @@
-//! Stacks of the Python processes that are watched, a few looks per second, counted by the hour.
+//! Stacks of the Python processes that are watched, a few samples per second, counted by the hour.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;

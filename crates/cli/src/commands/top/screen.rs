@@ -11,7 +11,7 @@ use crate::terminal;
 const FUNCTION: &str = "Function";
 /// Between columns.
 const COLUMN_GAP: usize = 2;
-/// From this share of a processor on, a function's own time sticks out.
+/// From this share of a processor on, a function's own time is highlighted.
 const HOT_SHARE: f64 = 0.1;
 /// Columns of numbers before the function.
 const NUMBERS: [(&str, usize); 4] = [("Own", 7), ("Total", 7), ("Own time", 11), ("Total time", 11)];
@@ -122,7 +122,7 @@ fn packed(pieces: &[String], room: usize) -> Vec<String> {
     lines
 }
 
-/// The headings; that of the column which rows are sorted by sticks out.
+/// The headings; that of the column by which rows are sorted is highlighted.
 fn head(sort: SortBy, screen: &Screen, name_room: usize) -> String {
     let sorted = match sort {
         SortBy::Own => 0,
@@ -168,7 +168,7 @@ fn row_line(row: &Row, screen: &Screen, name_room: usize, room: usize) -> String
     let share = |share: f64| if share == 0.0 { nothing.clone() } else { units::percent(share) };
     let time = |ns: i64| if ns == 0 { nothing.clone() } else { units::time(ns) };
     let cells = [share(row.own), share(row.total), time(row.own_ns), time(row.total_ns)];
-    // Where time is spent now sticks out; what was not seen lately steps back.
+    // Where time is spent now is highlighted; what was not seen lately steps back.
     let quiet = row.total == 0.0;
     let mut line = String::new();
     for (at, (cell, (_, room))) in cells.iter().zip(NUMBERS).enumerate() {

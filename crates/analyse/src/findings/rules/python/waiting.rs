@@ -1,4 +1,4 @@
-//! The main thread waits: it sleeps, or queues for the network, another process or a lock, while no one works.
+//! The main thread waits: it sleeps, or queues for the network, another process or a lock, while no other thread works.
 
 use super::super::text::percent;
 use super::library::{evidence, verify};
