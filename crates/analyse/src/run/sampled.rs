@@ -3,8 +3,7 @@
 use stepscope_model::{LaneId, Ns};
 
 use super::Run;
-use crate::threads::activity::Activity;
-use crate::threads::python_places::{PythonPlace, PythonPlaces, python_places};
+use crate::threads::python_places::{PythonPlaces, loading_place, python_places};
 use crate::threads::sampled::SampleLanes;
 
 /// A function with less of the time in Python than this is not most of it.
@@ -17,22 +16,25 @@ impl Run {
 
     /// Where the main thread is while it runs Python between operators, in the steps that means are over.
     pub fn python_places(&self) -> &PythonPlaces {
-        self.places.get_or_init(|| self.places_of(Activity::Python))
+        self.places.get_or_init(|| {
+            python_places(self.trace(), self.host(), self.callers(), self.sampled(), &self.counted_windows())
+        })
     }
 
-    fn places_of(&self, activity: Activity) -> PythonPlaces {
-        let windows: Vec<(Ns, Ns)> = self.steps().counted().map(|step| step.window()).collect();
-        python_places(self.trace(), self.host(), self.callers(), self.sampled(), &windows, activity)
+    fn counted_windows(&self) -> Vec<(Ns, Ns)> {
+        self.steps().counted().map(|step| step.window()).collect()
     }
 
     /// The function of the program in which most of that time goes by, where there is one.
     pub(super) fn python_place(&self) -> Option<String> {
-        self.python_places().leading(MIN_MAIN_SHARE).map(PythonPlace::describe)
+        let places = self.python_places();
+        let most = places.places.first().filter(|most| most.ns as f64 >= MIN_MAIN_SHARE * places.ns as f64)?;
+        Some(most.describe())
     }
 
-    /// The function of the program in which most of the main thread's loading of data goes by, where there is one.
+    /// The function of the program that the main thread's loading of data mostly runs, where samples show one.
     pub(crate) fn loading_place(&self) -> Option<String> {
-        self.places_of(Activity::DataLoading).leading(MIN_MAIN_SHARE).map(PythonPlace::describe)
+        loading_place(self.trace(), self.host(), self.callers(), self.sampled(), &self.counted_windows())
     }
 
     /// Python frames that a sampler saw on a thread at a moment, innermost first; the first few.

@@ -1,4 +1,4 @@
-//! Where the main thread is while it runs Python between operators or loads data: by the program's own functions.
+//! Where the main thread is while it runs Python between operators, and where it loads data: by the program's own functions.
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
@@ -18,7 +18,7 @@ const MAX_LOOKUPS: i64 = 64;
 /// Frames that are walked up to find the program's own.
 const MAX_DEPTH: usize = 512;
 
-/// The main thread's time in an activity, and in which functions of the program.
+/// The main thread's time in Python, and in which functions of the program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PythonPlaces {
     pub ns: i64,
@@ -37,13 +37,6 @@ pub struct PythonPlace {
     pub own_ns: i64,
 }
 
-impl PythonPlaces {
-    /// The first, if it has such a share of the time.
-    pub(crate) fn leading(&self, min_share: f64) -> Option<&PythonPlace> {
-        self.places.first().filter(|most| most.ns as f64 >= min_share * self.ns as f64)
-    }
-}
-
 impl PythonPlace {
     /// As a sentence names it: `step (train.py:12)`.
     pub fn describe(&self) -> String {
@@ -53,14 +46,13 @@ impl PythonPlace {
     }
 }
 
-/// Looks at the main thread's time in an activity, in the windows: at the functions that were recorded, else at those that a sampler saw.
+/// Looks at the main thread's time in the windows: at the functions that were recorded, else at those that a sampler saw.
 pub(crate) fn python_places(
     trace: &Trace,
     host: &HostTime,
     callers: &Callers,
     sampled: &SampleLanes,
     windows: &[(Ns, Ns)],
-    activity: Activity,
 ) -> PythonPlaces {
     let mut found = PythonPlaces::default();
     let Some(lane) = host.main() else { return found };
@@ -86,7 +78,7 @@ pub(crate) fn python_places(
     };
     let windows = Windows::new(windows, |_| true);
     for &(from, to) in windows.spans() {
-        for segment in host.within(lane, (from, to)).iter().filter(|s| s.activity == activity) {
+        for segment in host.within(lane, (from, to)).iter().filter(|s| s.activity == Activity::Python) {
             let (start, end) = (segment.start.max(from), segment.end.min(to));
             let ns = end.0.saturating_sub(start.0);
             if ns <= 0 {
@@ -119,3 +111,48 @@ pub(crate) fn python_places(
     found.places.order_by(|a, b| b.ns.cmp(&a.ns).then_with(|| a.frame.cmp(&b.frame)));
     found
 }
+
+/// The function of the program that a data loader of PyTorch's mostly runs on the main thread, as samples saw it.
+///
+/// Only what a sample saw at its own moment counts: at others the thread may have been in the loader or out of it since.
+pub(crate) fn loading_place(
+    trace: &Trace,
+    host: &HostTime,
+    callers: &Callers,
+    sampled: &SampleLanes,
+    windows: &[(Ns, Ns)],
+) -> Option<String> {
+    let (lane, tree) = (host.main()?, callers.tree());
+    let windows = Windows::new(windows, |_| true);
+    let mut seen: HashMap<&str, u64, RandomState> = HashMap::default();
+    let mut all = 0;
+    for at in sampled.moments(trace, lane) {
+        let spans = windows.spans();
+        let is_inside = spans.get(spans.partition_point(|span| span.1 <= at)).is_some_and(|span| span.0 <= at);
+        let is_loading = host.at(lane, at).is_some_and(|segment| segment.activity == Activity::DataLoading);
+        if !is_inside || !is_loading {
+            continue;
+        }
+        all += 1;
+        let innermost = sampled.at(trace, tree, lane, at);
+        let stack = std::iter::successors(innermost, |&id| tree.parent(id)).take(MAX_DEPTH);
+        let mut frames = stack.map(|id| trace.name(id)).skip_while(|frame| {
+            let file = python_frame(frame).file;
+            file.is_empty() || is_library_file(file)
+        });
+        // What is around the loader only asks for the batch.
+        if let Some(own) = frames.next().filter(|_| frames.any(|frame| frame.contains(LOADER))) {
+            *seen.entry(own).or_default() += 1;
+        }
+    }
+    let (own, count) = seen.into_iter().max_by_key(|&(own, count)| (count, std::cmp::Reverse(own)))?;
+    let is_most = count >= MIN_LOADING_SAMPLES && count as f64 >= MIN_LOADING_SHARE * all as f64;
+    is_most.then(|| PythonPlace { frame: own.to_owned(), ..PythonPlace::default() }.describe())
+}
+
+/// Where PyTorch's loader is.
+const LOADER: &str = "torch/utils/data/";
+/// Fewer samples may be chance.
+const MIN_LOADING_SAMPLES: u64 = 3;
+/// A function that was seen less often is not most of it.
+const MIN_LOADING_SHARE: f64 = 0.4;

@@ -43,6 +43,16 @@ impl SampleLanes {
         Some(self.lanes[found].1)
     }
 
+    /// When a thread was looked at: a stretch of samples ends just after the moment that it saw.
+    pub(crate) fn moments(&self, trace: &Trace, lane: LaneId) -> Vec<Ns> {
+        let slices = trace.slices();
+        let samples = self.samples_of(lane).into_iter().flat_map(|samples| slices.of_lane(samples));
+        let mut moments: Vec<Ns> = samples.map(|id| Ns(slices.end(id).0.saturating_sub(1))).collect();
+        moments.sort_unstable();
+        moments.dedup();
+        moments
+    }
+
     /// The innermost function seen on a thread at a moment.
     pub(crate) fn at(&self, trace: &Trace, tree: &CallTree, lane: LaneId, at: Ns) -> Option<SliceId> {
         let seen = innermost(trace, tree, self.samples_of(lane)?, at)?;

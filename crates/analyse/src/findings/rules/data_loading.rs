@@ -105,7 +105,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         finding.evidence.push(Evidence::new(
             "most of it in",
             Amount::Text(place.clone()),
-            "The function of the program in which most of the main thread's loading goes by; where a sampler looked, its estimate.",
+            "The function of the program that most samples of the main thread saw inside PyTorch's loader. An estimate from few \
+             samples.",
         ));
     }
     let transforms = loading.operators.iter().map(|o| o.1).fold(0, i64::saturating_add);

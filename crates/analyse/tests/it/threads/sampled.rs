@@ -53,32 +53,46 @@ fn a_program_without_steps_has_its_python_between_operators() {
     );
 }
 
-#[test]
-fn loading_of_data_is_said_with_the_function_of_the_program_that_does_it() {
+/// Steps of 10 ms, 6 of them in PyTorch's loader, with what a sampler saw of each.
+fn loading(samples: &[(&'static str, i64, i64)]) -> String {
+    let steps = ["ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"];
     let mut events = Vec::new();
-    for step in 0..4 {
-        let start = step * 10_000;
+    for (start, step) in (0..).step_by(10_000).zip(steps) {
         let iterator = "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__";
-        events.extend([
-            (
-                "user_annotation",
-                ["ProfilerStep#0", "ProfilerStep#1", "ProfilerStep#2", "ProfilerStep#3"][step as usize],
-                "1",
-                start,
-                10_000,
-            ),
-            ("user_annotation", iterator, "1", start, 6_000),
-            ("cpu_op", "aten::mm", "1", start + 6_000, 4_000),
-            ("python_function", "torch/utils/data/dataloader.py(700): __next__", SAMPLES, start, 6_000),
-            ("python_function", "train.py(4): __getitem__", SAMPLES, start + 500, 5_000),
-            ("python_function", "json/decoder.py(340): decode", SAMPLES, start + 1_000, 4_000),
-        ]);
+        events.push(("user_annotation", step, "1", start, 10_000));
+        events.push(("user_annotation", iterator, "1", start, 6_000));
+        events.push(("cpu_op", "aten::mm", "1", start + 6_000, 4_000));
+        let seen = samples.iter().map(|&(name, at, dur)| ("python_function", name, SAMPLES, start + at, dur));
+        events.extend(seen);
     }
     let found = findings(&run(&events), &Thresholds::default());
-    let loading = found.iter().find(|finding| finding.rule == "data_loading").unwrap();
-    assert!(
-        loading.fix.starts_with("Start with __getitem__ (train.py:4), where most of it goes by. "),
-        "{}",
-        loading.fix
-    );
+    found.into_iter().find(|finding| finding.rule == "data_loading").unwrap().fix
+}
+
+#[test]
+fn loading_of_data_is_said_with_the_function_of_the_program_that_does_it() {
+    let fix = loading(&[
+        ("train.py(1): <module>", 0, 6_000),
+        ("torch/utils/data/dataloader.py(700): __next__", 0, 6_000),
+        ("train.py(4): __getitem__", 500, 5_000),
+        ("json/decoder.py(340): decode", 1_000, 4_000),
+    ]);
+    assert!(fix.starts_with("Start with __getitem__ (train.py:4), where most of it goes by. "), "{fix}");
+}
+
+#[test]
+fn a_sample_from_after_the_loading_does_not_say_what_loaded() {
+    // The one look of each step saw the model; until then nothing was looked at.
+    let fix = loading(&[
+        ("train.py(1): <module>", 0, 8_000),
+        ("torch/nn/modules/linear.py(130): forward", 0, 8_000),
+        ("train.py(1): <module>", 8_000, 1_000),
+    ]);
+    assert!(!fix.contains("train.py"), "{fix}");
+    // These saw the loader, but nothing of the program in it.
+    let fix = loading(&[
+        ("train.py(1): <module>", 0, 5_000),
+        ("torch/utils/data/_utils/collate.py(340): default_collate", 0, 5_000),
+    ]);
+    assert!(!fix.contains("train.py"), "{fix}");
 }
