@@ -449,6 +449,7 @@ NEEDS_GPU = (
     *SWITCHES,
     "compile-graphs",
     "attention-backend",
+    "flash-attention",
     "no-synchronize",
     "async-copies",
     "expandable-segments",

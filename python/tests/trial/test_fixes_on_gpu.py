@@ -101,6 +101,8 @@ def test_attention_is_computed_by_cudnn(tried):
     assert has(got.seen, "cudnn") and not has(plain.seen, "cudnn")
     single = tried(ATTENDS.format(type="float32"), "attention-backend")
     assert not single.took and "either way" in single.evidence
+    without = tried(program.replace("attend()\n", "torch.set_grad_enabled(False)\nattend()\n", 1), "flash-attention")
+    assert without.took != ("either way" in without.evidence) and not has(without.seen, "cudnn"), without.evidence
 
 
 LOADS = (

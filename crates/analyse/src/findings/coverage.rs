@@ -45,7 +45,7 @@ pub fn unchecked_rules(run: &Run) -> Vec<UncheckedRules> {
     let mut found = Vec::new();
     if on_device && !has_shapes() {
         let needs = recorder.shapes();
-        found.push(UncheckedRules::new(needs, &["double_precision", "slow_kernels"], false));
+        found.push(UncheckedRules::new(needs, &["double_precision", "new_shapes", "slow_kernels"], false));
         let rules = &["mixed_precision", "tf32_off", "gemm_alignment", "unfused_attention", "channels_last"];
         found.push(UncheckedRules::new(needs, rules, true));
     }
@@ -82,6 +82,7 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
             "exposed_copies",
             "host_stalls",
             "launch_bound",
+            "new_shapes",
             "optimizer",
             "parameter_loop",
             "round_trips",
@@ -92,7 +93,7 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
         "data_loading" => &["data_loading", "uneven_steps"],
         "communication" => &["communication_exposed", "data_parallel", "ddp_without_nccl"],
         "copies" => &["exposed_copies", "pageable_copies", "round_trips", "small_copies"],
-        "compilation" | "first_use" => &["compilation"],
+        "compilation" | "first_use" => &["compilation", "new_shapes"],
         "garbage_collection" => &["uneven_steps"],
         "synchronization" => &["synchronization"],
         "memory_allocation" => &["allocator_churn", "blocked_launches"],

@@ -24,6 +24,7 @@ mod memory_leak;
 mod memory_near_limit;
 mod mixed_precision;
 mod named_matrix;
+mod new_shapes;
 mod optimizer;
 mod pageable_copies;
 mod parameter_loop;
@@ -72,6 +73,7 @@ pub const RULES: &[Rule] = &[
     memory_leak::RULE,
     memory_near_limit::RULE,
     mixed_precision::RULE,
+    new_shapes::RULE,
     optimizer::RULE,
     pageable_copies::RULE,
     pauses::RULE,

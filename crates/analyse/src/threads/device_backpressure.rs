@@ -27,6 +27,9 @@ const MAX_CALL: Ns = Ns(1_000_000);
 /// Nor does any that gets or returns memory of a device.
 const MAX_ALLOCATION: Ns = Ns(50_000_000);
 
+/// An operator that takes long so often without launching anything new does so for another reason.
+const MIN_REPEATS: usize = 2;
+
 /// Cuts waits for unrecorded work out of threads' segments, and names calls that set something up. Gives back all segments
 /// and where those of each lane stand.
 pub(super) fn correct_segments(
@@ -240,6 +243,7 @@ fn first_operators(
     let slices = trace.slices();
     let long = segments.iter().filter(|s| s.activity == Activity::Operator && is_long(s));
     let mut found: HashSet<SliceId, RandomState> = HashSet::default();
+    let mut later: HashMap<StrId, usize, RandomState> = HashMap::default();
     // Segments come lane by lane, so each lane's launches are looked for once.
     let mut of_lane: (Option<LaneId>, Vec<Ns>, Vec<(Ns, Ns)>) = (None, Vec::new(), Vec::new());
     for segment in long {
@@ -255,8 +259,12 @@ fn first_operators(
             && first.contains(&launch)
         {
             found.insert(op);
+        } else {
+            *later.entry(slices.name(op)).or_default() += 1;
         }
     }
+    // What takes as long time and again is not the first use.
+    found.retain(|&op| later.get(&slices.name(op)).is_none_or(|&times| times < MIN_REPEATS));
     found
 }
 

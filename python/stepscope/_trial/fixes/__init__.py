@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .allocator import ExpandableSegments
-from .attention import AttentionBackend
+from .attention import AttentionBackend, FlashAttention
 from .autocast import Autocast
 from .base import CLOSE, SAME, Effect, Fix
 from .channels_last import ChannelsLast
@@ -27,6 +27,7 @@ _ALL: tuple[type[Fix], ...] = (
     Compile,
     CompileGraphs,
     AttentionBackend,
+    FlashAttention,
     KeepCache,
     NoSynchronize,
     AsyncCopies,

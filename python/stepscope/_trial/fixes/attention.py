@@ -1,7 +1,7 @@
-"""cuDNN's kernels for ``scaled_dot_product_attention``, before FlashAttention 2.
+"""Which kernels compute ``scaled_dot_product_attention``: cuDNN's before FlashAttention 2, or after all others.
 
-A preference, not an order: where cuDNN cannot do it, PyTorch chooses as before. It is known to be faster on Hopper
-only, but whether it is faster is what gets measured.
+A preference, not an order: where they cannot do it, PyTorch chooses as before. cuDNN is known to be faster on Hopper,
+and to build a plan for each new length of a sequence; which of them counts is what gets measured.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ class AttentionBackend(Fix):
     name = "attention-backend"
     title = "cuDNN attention"
     numbers = CLOSE
+    cudnn_last = False
     code = """from torch.nn.attention import SDPBackend, sdpa_kernel
 
 backends = [SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
@@ -32,7 +33,8 @@ with sdpa_kernel(backends, set_priority=True):
         if not hasattr(torch._C, "_set_sdp_priority_order"):
             raise Refused("this PyTorch has no order of attention backends (2.6 and later have)")
         self._before = [int(each) for each in torch._C._get_sdp_priority_order()]
-        self._after = [_CUDNN, *(each for each in self._before if each != _CUDNN)]
+        others = [each for each in self._before if each != _CUDNN]
+        self._after = [*others, _CUDNN] if self.cudnn_last else [_CUDNN, *others]
         torch._C._set_sdp_priority_order(self._after)
         self._watch_first(torch)
 
@@ -76,6 +78,13 @@ with sdpa_kernel(backends, set_priority=True):
         finally:
             torch._C._set_sdp_priority_order(self._after)
         self._chosen = before, after
+
+
+class FlashAttention(AttentionBackend):
+    name = "flash-attention"
+    title = "attention without cuDNN"
+    cudnn_last = True
+    code = "torch.backends.cuda.enable_cudnn_sdp(False)"
 
 
 def _cast(torch: Any, value: Any, dtype: Any) -> Any:

@@ -23,7 +23,7 @@ class AsyncCopies(Fix):
         super().__init__()
         #: The memory that loaders have pinned, as long as a tensor of theirs is alive.
         self._pinned: dict[int, weakref.ref[Any]] = {}
-        self._was_pinned = False
+        self._was_pinned = self._own_is_pinned = False
         self._already = 0
         self._copies = 0
 
@@ -34,6 +34,8 @@ class AsyncCopies(Fix):
 
     def observe(self) -> str:
         self.needs_cuda()
+        if self._own_is_pinned and not self._was_pinned:
+            raise Refused("the program pins its batches itself, and may write to them at once")
         if not self._was_pinned:
             raise Refused("no batch comes from pinned memory (pinned-loader changes that)")
         if not self._copies:
@@ -58,7 +60,9 @@ class AsyncCopies(Fix):
 
         def copy(tensor: Any, *args: Any, **kwargs: Any) -> Any:
             if not self._pinned or not tensor.is_cpu or tensor.untyped_storage().data_ptr() not in self._pinned:
-                return plain(tensor, *args, **kwargs)
+                result = plain(tensor, *args, **kwargs)
+                self._own_is_pinned = self._own_is_pinned or (result.is_cuda and tensor.is_cpu and tensor.is_pinned())
+                return result
             if "non_blocking" in kwargs or any(isinstance(each, bool) for each in args):
                 self._already += 1
                 return plain(tensor, *args, **kwargs)

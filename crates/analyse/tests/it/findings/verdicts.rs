@@ -13,8 +13,8 @@ use stepscope_testkit::{RunBuilder, Slice};
 
 use crate::data::{peer, read};
 
-pub(crate) const RULES: [&str; 5] =
-    ["double_precision", "graph_breaks", "parameter_loop", "recomputation", "slow_kernels"];
+pub(crate) const RULES: [&str; 6] =
+    ["double_precision", "graph_breaks", "new_shapes", "parameter_loop", "recomputation", "slow_kernels"];
 
 struct Look {
     run: Run,
@@ -222,7 +222,9 @@ fn slow_kernels_on_a_busy_device_are_named_with_what_is_recoverable() {
     assert!(blind.finding("slow_kernels").is_none());
     let words: Vec<String> = unchecked_rules(&blind.run).into_iter().map(|blind| blind.sentence).collect();
     assert!(
-        words.iter().any(|text| text == "2 rules need record_shapes=True: double_precision, slow_kernels"),
+        words
+            .iter()
+            .any(|text| text == "3 rules need record_shapes=True: double_precision, new_shapes, slow_kernels"),
         "{words:?}"
     );
 }
@@ -372,4 +374,50 @@ fn a_main_thread_with_only_its_step_waits_for_those_that_communicate() {
     assert_eq!(made(false), "The main thread spent 86% of the time in communication");
     // Where Python was recorded it was Python.
     assert_eq!(made(true), "step (train.py:3) takes 100% of the time in its own code");
+}
+
+/// Steps of 10 ms in which attention runs twice over `length(step)` keys: 8 ms of the host, of which `again` says whether the
+/// second call takes them, too, or 20 µs.
+fn attention(length: impl Fn(i64) -> i64, again: bool) -> Look {
+    let mut run = RunBuilder::new();
+    run.builder().meta().devices.push(Device { index: 0, name: "NVIDIA H200".to_owned(), ..Device::default() });
+    for number in 0..6 {
+        let at = 20_000 * number;
+        let dims = format!("[[8, 1, 64], [8, {}, 64]]", length(number));
+        let mut call = |from: i64, us: i64| {
+            run.add(
+                Slice::new(Kind::HostOp, "aten::_cudnn_attention_forward", (from, from + us + 10))
+                    .thread(1)
+                    .arg("Input Dims", stepscope_testkit::Value::Json(dims.clone())),
+            );
+            let launched = from + us;
+            run.launch(
+                1,
+                (launched, launched + 5),
+                Kind::Kernel,
+                "attention",
+                7,
+                (launched + 10, launched + 30),
+            );
+        };
+        call(at + 100, if number == 0 || length(number) != length(number - 1) { 8_000 } else { 20 });
+        call(at + 9_000, if again { 8_000 } else { 20 });
+        step(&mut run, number, (at, at + 20_000));
+    }
+    Look::at(run.finish())
+}
+
+#[test]
+fn shapes_that_go_on_changing_are_named_with_what_they_cost() {
+    let look = attention(|number| 100 + number, false);
+    let found = look.finding("new_shapes").unwrap();
+    assert_eq!(found.estimate, Estimate::Replay);
+    // Of a step's 20 ms, 8 ms but for what a known shape takes.
+    assert!((7_900_000..8_000_000).contains(&found.saves_ns.unwrap()), "{found:?}");
+    assert!(found.title.contains("in 6 of 6 steps") && found.title.contains("8.01 ms"), "{}", found.title);
+    assert!(found.code.as_ref().unwrap().contains("enable_cudnn_sdp(False)"));
+    assert!(look.finding("compilation").is_none(), "its first call is no warm-up: it takes as long later");
+    // The first step alone is warm-up; and what always takes long prepares nothing.
+    assert!(attention(|_| 100, false).finding("new_shapes").is_none());
+    assert!(attention(|number| 100 + number, true).finding("new_shapes").is_none());
 }

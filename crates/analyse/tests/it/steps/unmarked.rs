@@ -313,7 +313,19 @@ fn right(marked: &Steps, found: &Steps) -> (usize, usize) {
 
 #[test]
 fn recorded_programs_without_their_marks_have_the_same_iterations() {
-    assert!(same_without_marks(fixtures()) >= 5);
+    let (large, others): (Vec<_>, Vec<_>) = fixtures().into_iter().partition(is_large);
+    assert!(same_without_marks(others) >= 5 && large.len() == 1);
+}
+
+#[test]
+#[ignore = "nightly: ten seconds"]
+fn a_large_program_without_its_marks_has_the_same_iterations() {
+    same_without_marks(fixtures().into_iter().filter(is_large).collect());
+}
+
+/// Such a file takes as long as all others.
+fn is_large(path: &PathBuf) -> bool {
+    std::fs::metadata(path).unwrap().len() > 1 << 20
 }
 
 #[test]
