@@ -15,7 +15,7 @@ from .._native import now_ns, time_text
 from ..profiler.bare_steps import BareSteps
 from ..profiler.xla_engine import wait_for_devices
 from .later_iterations import LaterIterations
-from .operator_memory import OperatorMemory
+from .operator_memory import IterationMemory
 from .phases import Phases
 from .rounds import Rounds
 from .window import Window, usual_length, warm_up_length
@@ -43,9 +43,9 @@ class IterationClock:
         self._later: LaterIterations | None = None
         self._rounds: Rounds | None = None
         self._before = (0, 0)
-        self._opened_at = self._length = 0
-        self._is_open = self._has_enough = False
-        self._memory: OperatorMemory | None = None
+        self._opened_at = 0
+        self._is_open = False
+        self._memory: IterationMemory | None = None
         #: Whether they were ever timed.
         self.was_started = False
         #: Windows that were written.
@@ -100,25 +100,14 @@ class IterationClock:
         self.usual_ns.append(usual_length(times_ns))
         self._rounds = Rounds(median(times_ns)) if times_ns and self.round == 1 else None
         self._add_bare()
-        self._opened_at, self._is_open, self._has_enough = ended, True, False
-        if "torch" in sys.modules:
-            self._memory = OperatorMemory(WINDOW_BYTES, self._fill)
-            self._memory.start(has_tensors=True)
+        self._opened_at, self._is_open = ended, True
+        self._memory = IterationMemory(WINDOW_BYTES) if "torch" in sys.modules else None
         length = self._window.length(times_ns)
-        self._length = min(length, _MAX_RECORDED_ROUNDS) if self.round > 1 else length
-        return bare, self._length
-
-    def _fill(self, _results_bytes: int) -> None:
-        """Called between any two instructions of the main thread."""
-        self._has_enough = True
+        return bare, min(length, _MAX_RECORDED_ROUNDS) if self.round > 1 else length
 
     def is_full(self, ended: int) -> bool:
-        """Whether the open window should be written, though it is shorter than it was meant to be. What is about to be
-        written is watched no longer: what PyTorch needs for that would look like still more operators."""
-        is_full = self._has_enough and self.recorded(ended) >= _MIN_RECORDED
-        if self._memory is not None and (is_full or self.recorded(ended) >= self._length):
-            self._memory.stop()
-        return is_full
+        """Whether the open window should be written, though it is shorter than it was meant to be."""
+        return self._memory is not None and self.recorded(ended) >= _MIN_RECORDED and self._memory.is_full()
 
     @property
     def why_again(self) -> str:
@@ -140,8 +129,6 @@ class IterationClock:
 
     def stop(self, ended: int) -> None:
         """The program has ended."""
-        if self._memory is not None:
-            self._memory.stop()
         if self._is_open:
             self._phases.add_recorded(ended - self._opened_at)
         self._add_bare()

@@ -43,19 +43,17 @@ class OperatorMemory:
         self._too_much = too_much
         self._ended = threading.Event()
         self._heap_bytes = heap_meter()
-        self._before = self._tensors_before = 0
+        self._before = 0
         #: The heap that is looked at more closely, and what the process holds.
         self._suspect = 0.0
         self._suspect_kept = max(limit, _MAX_KEPT_BYTES)
         self._resident_before = 0
         self._resident: deque[int] = deque(maxlen=_LOOKS)
 
-    def start(self, has_tensors: bool = False) -> None:
-        """Begin to watch; not where the system does not tell what a process holds. A program that ``has_tensors`` is
-        held up until they are counted."""
+    def start(self) -> None:
+        """Begin to watch; not where the system does not tell what a process holds."""
         if self._heap_bytes is None:
             return
-        self._tensors_before = tensor_bytes() if has_tensors else 0
         self._before = self._heap_bytes()
         with contextlib.suppress(OSError):
             self._resident_before = _resident_bytes()
@@ -97,7 +95,7 @@ class OperatorMemory:
         if self._ended.is_set():
             return
         grown = self._grown()
-        recorded = max(grown - max(tensor_bytes() - self._tensors_before, 0), 0)
+        recorded = max(grown - tensor_bytes(), 0)
         results = int(recorded * RESULTS_PER_RECORDED)
         if results > self._limit:
             self._ended.set()
@@ -105,6 +103,30 @@ class OperatorMemory:
         else:
             # Mostly the program's own. Looking takes a while, so the next time is when as much again has come.
             self._suspect = grown + max(self._limit / RESULTS_PER_RECORDED - recorded, grown / 4)
+
+
+class IterationMemory:
+    """The same for iterations in a row. Between two of them a program holds as many tensors as ever: nothing has to be
+    searched for them, which would hold up what is recorded."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._heap_bytes = heap_meter()
+        self._before = self._sizes()
+
+    def is_full(self) -> bool:
+        """At the end of an iteration: whether those since the start may take more than ``limit`` to be written, or the
+        process has grown by more than it may."""
+        heap, resident = (now - before for now, before in zip(self._sizes(), self._before))
+        return heap * RESULTS_PER_RECORDED > self._limit or resident > max(self._limit, _MAX_KEPT_BYTES)
+
+    def _sizes(self) -> tuple[int, int]:
+        if self._heap_bytes is None:
+            return 0, 0
+        try:
+            return self._heap_bytes(), _resident_bytes()
+        except OSError:
+            return self._heap_bytes(), 0
 
 
 def heap_meter() -> Callable[[], int] | None:

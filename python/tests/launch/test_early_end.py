@@ -39,6 +39,8 @@ WAYS = {
     "SIGTERM": "os.kill(os.getpid(), signal.SIGTERM)",
     "SIGHUP": "os.kill(os.getpid(), signal.SIGHUP)",
 }
+#: How each of them ends a program of Python.
+CODES = {"an error": 1, "sys.exit": 3, "os._exit": 3, "Ctrl-C": -2, "SIGTERM": -15, "SIGHUP": -1}
 #: What ends in the same place of ours as others do.
 NIGHTLY = {"sys.exit", "Ctrl-C", "SIGHUP"}
 
@@ -50,13 +52,11 @@ def ways(names, nightly=NIGHTLY):
 @pytest.fixture
 def ended(tmp_path, script, python, popen):
     def end(way, last, *options):
-        """How a program ended under us, which is how it ends without us, what was said, and its trace."""
+        """What was said of a program that ended as it ends without us, and its trace."""
         file = script(PROGRAM.format(last=last, ending=WAYS[way]))
         process = popen("-o", "traces", *options, file, profiled=True)
         out, err = process.communicate(timeout=120)
-        bare = popen(file, profiled=False)
-        assert (bare.communicate(timeout=120)[0], bare.returncode) == (out, process.returncode), err
-        assert out == "ends\n"
+        assert (out, process.returncode) == ("ends\n", CODES[way]), err
         (path,) = (tmp_path / "traces").glob("*.json.gz")
         with gzip.open(path) as text:
             return err, stepscope.open(path), json.load(text)

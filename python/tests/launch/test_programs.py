@@ -103,7 +103,7 @@ LAUNCHES = {
 }
 
 
-@pytest.mark.parametrize("way", LAUNCHES)
+@pytest.mark.parametrize("way", [pytest.param("inside", marks=pytest.mark.nightly), "outside"])
 def test_every_rank_records_the_same_iterations(way, tmp_path):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     command = [*LAUNCHES[way], str(PROGRAMS / "ranks.py"), "40"]

@@ -50,10 +50,9 @@ print(round(float(loss.detach()), 3))
 
 
 @pytest.mark.usefixtures("steady_machine")
-def test_operators_of_a_late_import_and_steps_by_the_optimizer(script, python, stepscope_run, traces):
-    file = script(TRAIN.replace("STEPS", "5"))
-    expected, got = python(file), stepscope_run(file)
-    assert (got.out, got.code) == (expected.out, 0)
+def test_operators_of_a_late_import_and_steps_by_the_optimizer(script, stepscope_run, traces):
+    got = stepscope_run(script(TRAIN.replace("STEPS", "5") + "print(model.weight.grad is None)\n"))
+    assert (got.out.splitlines()[1:], got.code) == (["True"], 0)
     # Python's own tracker of semaphores warns now and then, with us and without.
     assert got.own_err == "" or "resource_tracker" in got.own_err
     (trace,) = traces()
@@ -102,16 +101,6 @@ def test_a_schedule_that_is_longer_than_the_script(script, stepscope_run, traces
     assert any("ended after 4 steps" in note for note in got.notes)
 
 
-@pytest.mark.usefixtures("steady_machine")
-def test_two_optimizers_are_one_step(script, stepscope_run, traces):
-    text = TRAIN.replace("STEPS", "5").replace(
-        "for step", "other = torch.optim.SGD([torch.nn.Parameter(torch.ones(1))], lr=0.1)\nfor step"
-    )
-    stepscope_run(script(text.replace("    optimizer.zero_grad()", "    other.step()\n    optimizer.zero_grad()")))
-    (trace,) = traces()
-    assert count(trace, "ProfilerStep#3") == 1 and count(trace, "ProfilerStep#4") == 0
-
-
 def test_inference_without_an_optimizer_is_recorded_whole(script, stepscope_run, traces):
     got = stepscope_run(
         "--profiling.active=2",
@@ -122,7 +111,7 @@ def test_inference_without_an_optimizer_is_recorded_whole(script, stepscope_run,
     assert "no steps were found" in got.notes[0]
 
 
-def test_a_script_that_uses_pytorchs_profiler_is_left_alone(script, python, stepscope_run, traces):
+def test_a_script_that_uses_pytorchs_profiler_is_left_alone(script, stepscope_run, traces):
     text = (
         "import torch\n"
         "torch.nn.Linear(1, 1)(torch.ones(1))\n"  # with a GPU, operators are recorded from here on
@@ -132,9 +121,8 @@ def test_a_script_that_uses_pytorchs_profiler_is_left_alone(script, python, step
         "print([e.key for e in prof.key_averages() if 'sin' in e.key])\n"
         "torch.ones(3).cos()\n"
     )
-    file = script(text)
-    expected, got = python(file), stepscope_run(file)
-    assert (got.out, got.code, errors(got)) == (expected.out, 0, errors(expected))
+    got = stepscope_run(script(text))
+    assert (got.out, got.code, errors(got)) == ("['aten::sin']\n", 0, "")
     (trace,) = traces()
     assert count(trace, "aten::exp") == 1 and count(trace, "aten::sin") == 0 and count(trace, "aten::cos") == 0
     assert any("PyTorch's profiler itself" in note for note in got.notes)
@@ -154,6 +142,7 @@ def test_the_scripts_own_stepscope_profile_has_pytorch(script, stepscope_run, tr
     assert not traces()
 
 
+@pytest.mark.nightly
 @pytest.mark.usefixtures("steady_machine")
 def test_a_failing_training_keeps_its_operators(script, stepscope_run, traces):
     got = stepscope_run(script(TRAIN.replace("STEPS", "3") + "model(torch.ones(2, 9))\n"))
@@ -285,7 +274,7 @@ def test_events_are_not_worked_out_twice():
     assert results._function_events is None
 
 
-def test_data_loader_workers_and_spawned_processes_run_as_before(script, python, stepscope_run, traces):
+def test_data_loader_workers_and_spawned_processes_run_as_before(script, stepscope_run, traces):
     text = (
         "import torch\n"
         "from torch.utils.data import DataLoader\n"
@@ -295,9 +284,8 @@ def test_data_loader_workers_and_spawned_processes_run_as_before(script, python,
         "        loader = DataLoader(data, batch_size=2, num_workers=2, multiprocessing_context=way)\n"
         "        print([batch.sum().item() for batch in loader])\n"
     )
-    file = script(text)
-    expected, got = python(file), stepscope_run(file)
-    assert (got.out, got.code, errors(got)) == (expected.out, 0, errors(expected))
+    got = stepscope_run(script(text))
+    assert (got.out, got.code, errors(got)) == (2 * "[2.0, 10.0, 18.0]\n", 0, "")
     assert len(traces()) == 1
 
 
