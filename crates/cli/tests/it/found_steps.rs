@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use crate::{fixture, json as asked, stdout, temp_folder};
 
-fn slow_loader() -> String {
-    fixture("conv_slow_loader/conv_slow_loader.pt.trace.json.gz")
+fn loader() -> String {
+    fixture("conv_fast_loader/conv_fast_loader.pt.trace.json.gz")
 }
 
 fn changed(path: &str, folder: &Path, change: impl Fn(&mut Value)) -> String {
@@ -26,7 +26,7 @@ fn unmark(document: &mut Value) {
 #[test]
 fn found_steps_are_labelled_wherever_they_count() {
     let folder = temp_folder("found");
-    let trace = changed(&slow_loader(), &folder, unmark);
+    let trace = changed(&loader(), &folder, unmark);
     let sentence = "3 iterations found by the steps of the optimizer AdamW";
     let shown = stdout(&[&trace]);
     assert!(shown.lines().next().unwrap().contains("3 found iterations"), "{shown}");
@@ -40,9 +40,9 @@ fn found_steps_are_labelled_wherever_they_count() {
     }
     assert_eq!(asked(&["steps", &trace])["found"]["by"], "optimizer");
     // The same program with its marks says nothing of the kind.
-    let marked = stdout(&[&slow_loader()]);
+    let marked = stdout(&[&loader()]);
     assert!(!marked.contains("found iterations") && !marked.contains("no steps are marked"), "{marked}");
-    assert_eq!(asked(&["account", &slow_loader()])["remarks"], json!([]));
+    assert_eq!(asked(&["account", &loader()])["remarks"], json!([]));
     std::fs::remove_dir_all(folder).unwrap();
 }
 
@@ -52,12 +52,12 @@ fn what_can_be_tried_is_said_with_the_programs_own_words() {
     let line = "To measure these: stepscope try train.py --epochs 2 'a b'";
     let ours =
         |document: &mut Value| document["stepscope_program"] = json!(["train.py", "--epochs", "2", "a b"]);
-    let shown = stdout(&[&changed(&slow_loader(), &folder, ours)]);
+    let few = fixture("gpt_stack/gpt_stack.pt.trace.json.gz");
+    let shown = stdout(&[&changed(&few, &folder, ours)]);
     let fix = shown.split_once("\nFIX").unwrap().1.split("\n\n").next().unwrap().to_owned();
     assert_eq!(fix.lines().last().unwrap().trim(), line, "{shown}");
-    assert!(!stdout(&[&slow_loader()]).contains("stepscope try"), "the file does not say what ran");
+    assert!(!stdout(&[&few]).contains("stepscope try"), "the file does not say what ran");
     // Hints speak of what made the file.
-    let few = fixture("gpt_stack/gpt_stack.pt.trace.json.gz");
     let code = |path: &str| {
         let findings = asked(&["findings", path])["findings"].as_array().unwrap().clone();
         let found = findings.into_iter().find(|finding| finding["rule"] == "unrepresentative").unwrap();

@@ -115,9 +115,9 @@ fn every_question() -> impl Iterator<Item = (&'static str, Option<&'static str>)
 
 #[test]
 fn answers_are_those_of_the_terminal() {
-    let view = View::start(&[&gpt()]);
+    let path = crate::fixture("gpt_stack/gpt_stack.pt.trace.json.gz");
+    let view = View::start(&[&path]);
     let layout = view.json("api/r/0/timeline");
-    let path = gpt();
     let said = |args: &[&str]| -> Value {
         let args = [args, &[path.as_str(), "--format", "json", "--explain"]].concat();
         serde_json::from_slice(&run(&args).stdout).unwrap()
