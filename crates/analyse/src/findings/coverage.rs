@@ -99,7 +99,8 @@ pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<S
         "memory_allocation" => &["allocator_churn", "blocked_launches"],
         _ => &[],
     };
-    if findings.iter().any(|finding| finding.saves_ns.is_some() && rules.contains(&finding.rule)) {
+    let answers = |finding: &Finding| finding.saves_ns.is_some() || finding.rule == "compilation";
+    if findings.iter().any(|finding| answers(finding) && rules.contains(&finding.rule)) {
         return None;
     }
     if verdict.unknown_share >= 0.5 {

@@ -36,13 +36,16 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
             .into_iter()
             .collect();
     }
-    let Some(mut finding) = context.costing(RULE.name, context.saves(warm_up), Estimate::Replay) else {
-        return Vec::new();
-    };
-    let sum = |all: &[i64]| all.iter().map(|&ns| Ns(ns)).sum::<Ns>().0;
-    let (compiling, loading) = (sum(&warm_up.compiling), sum(&warm_up.loading));
     let again = compiles.len() as f64 >= context.threshold("compilation.recompiling_steps")
         && !context.steps().synthetic;
+    // The step that was timed without the profiler does not contain what happens once.
+    let finding = match !again && context.unprofiled().measured {
+        true => Some(context.remark(RULE.name)),
+        false => context.costing(RULE.name, context.saves(warm_up), Estimate::Replay),
+    };
+    let Some(mut finding) = finding else { return Vec::new() };
+    let sum = |all: &[i64]| all.iter().map(|&ns| Ns(ns)).sum::<Ns>().0;
+    let (compiling, loading) = (sum(&warm_up.compiling), sum(&warm_up.loading));
     let what = if compiling >= loading { "compiling code" } else { "loading code onto the device" };
     finding.confidence = if compiling >= loading { Confidence::High } else { Confidence::Medium };
     finding.title = if again {
@@ -55,11 +58,11 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     } else if context.steps().synthetic {
         format!("Warm-up: {} of the recording goes into {what}", time(compiling.saturating_add(loading)))
     } else {
-        let slow = compiles.first().or(loads.first()).and_then(|&i| all.get(i)).map_or(-1, |s| s.step);
-        format!(
-            "Warm-up inside the profile: step {slow} spends {} {what}",
-            time(compiling.saturating_add(loading))
-        )
+        let at = compiles.first().or(loads.first());
+        let slow = at.and_then(|&i| all.get(i)).map_or(-1, |s| s.step);
+        let when =
+            if at == Some(&0) { "Warm-up inside the profile" } else { "Something runs for the first time" };
+        format!("{when}: step {slow} spends {} {what}", time(compiling.saturating_add(loading)))
     };
     finding.evidence = evidence! {
         "compilation" => Amount::Ns(compiling),

@@ -110,6 +110,31 @@ struct Program {
     trains: bool,
     /// The host waits for values inside the steps, which a graph cannot contain.
     waits: bool,
+    /// The module that does in a few launches what a loop over cells does.
+    whole_sequence: Option<&'static str>,
+}
+
+/// Cells of recurrent networks, and what takes a whole sequence.
+const CELLS: [(&str, &str); 4] = [
+    ("aten::lstm_cell", "LSTM"),
+    ("aten::gru_cell", "GRU"),
+    ("aten::rnn_tanh_cell", "RNN"),
+    ("aten::rnn_relu_cell", "RNN"),
+];
+
+/// Fewer calls of a cell per step are no loop over a sequence.
+const MIN_CELLS: usize = 8;
+
+fn whole_sequence(context: &Context<'_>) -> Option<&'static str> {
+    let (trace, slices) = (context.trace(), context.trace().slices());
+    let calls = |cell: &str| {
+        let mut is_cell = ByName::new(trace, |name| name == cell);
+        let of_cell =
+            slices.ids().filter(|&id| slices.kind(id) == Kind::HostOp && is_cell.get(slices.name(id)));
+        of_cell.filter(|&id| context.steps().at(slices.start(id)).is_some()).count()
+    };
+    let least = MIN_CELLS * context.steps().steps.len().max(1);
+    CELLS.into_iter().find(|(cell, _)| calls(cell) >= least).map(|(_, module)| module)
 }
 
 impl Program {
@@ -130,12 +155,23 @@ impl Program {
             graphed: any(Kind::is_runtime, is_graph_launch),
             trains: !context.host().backward().is_empty() || any(|kind| kind == Kind::HostOp, is_backward_node),
             waits: waits > context.steps().steps.len(),
+            whole_sequence: whole_sequence(context),
         }
     }
 }
 
 /// What to change in such a program, and how.
 fn advice(program: &Program) -> (String, Option<String>) {
+    if let Some(module) = program.whole_sequence.filter(|_| !program.compiled && !program.graphed) {
+        let fix = format!(
+            "A loop in Python calls a cell for each element of a sequence. torch.nn.{module} takes the sequence in a few \
+             launches, where the input of one element does not depend on what came out for the one before."
+        );
+        let code = format!(
+            "output, state = torch.nn.{module}(width, width)(sequence, state)  # instead of a cell per element"
+        );
+        return (fix, Some(code));
+    }
     let mut fix = match (program.compiled, program.graphed) {
         (_, true) => "Some of the work is launched as a graph already. Bring the rest into it, or compile it: what is launched \
                       one by one between the graphs is what the device waits for.",

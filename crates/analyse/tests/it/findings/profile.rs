@@ -256,6 +256,25 @@ fn compilation() {
 }
 
 #[test]
+fn what_happens_once_is_no_saving_where_the_step_was_timed_without_it() {
+    let of = |timed: bool| {
+        let mut script = Script::steps(3, &[1000, 1000, 3000, 1000]);
+        script.host(Kind::Runtime, "cuLibraryLoadData", 2000, 1800);
+        let bare = stepscope_model::BareSteps { host_ns: vec![1_000_000; 30], device_ns: None };
+        script.b.meta().bare_steps = timed.then_some(bare);
+        one(&script.finish(), "compilation").unwrap()
+    };
+    assert!(of(false).saves_ns.is_some());
+    let timed = of(true);
+    assert_eq!((timed.severity, timed.saves_ns), (Severity::Info, None));
+    assert!(
+        timed.title.starts_with("Something runs for the first time: step 5 spends 1.80 ms"),
+        "{}",
+        timed.title
+    );
+}
+
+#[test]
 fn loading_and_trials_are_warm_up_too() {
     let mut script = Script::steps(3, &[3000, 1000, 1000, 1000]);
     script.host(Kind::Runtime, "cuLibraryLoadData", 1000, 1800);

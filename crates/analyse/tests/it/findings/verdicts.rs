@@ -421,3 +421,20 @@ fn shapes_that_go_on_changing_are_named_with_what_they_cost() {
     assert!(attention(|_| 100, false).finding("new_shapes").is_none());
     assert!(attention(|number| 100 + number, true).finding("new_shapes").is_none());
 }
+
+#[test]
+fn a_loop_over_cells_is_told_of_the_module_for_sequences() {
+    let of = |cell: &str| {
+        let mut run = RunBuilder::new();
+        for number in 0..3 {
+            step(&mut run, number, (10_000 * number, 10_000 * (number + 1)));
+            for at in (0..40).map(|call| 10_000 * number + 200 * call + 50) {
+                run.host(Kind::HostOp, cell, 1, (at, at + 150));
+                run.launch(1, (at + 140, at + 145), Kind::Kernel, "gates", 7, (at + 150, at + 160));
+            }
+        }
+        Look::at(run.finish()).finding("launch_bound").unwrap().code.clone().unwrap()
+    };
+    assert!(of("aten::gru_cell").starts_with("output, state = torch.nn.GRU("), "{}", of("aten::gru_cell"));
+    assert!(of("aten::addmm").contains("torch.compile"), "{}", of("aten::addmm"));
+}

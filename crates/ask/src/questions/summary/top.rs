@@ -5,7 +5,7 @@ use stepscope_model::Order;
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use stepscope_analyse::roofline::{RooflineBy, RooflineQuery, roofline};
+use stepscope_analyse::roofline::{RooflineBy, RooflineQuery, RooflineRow, roofline};
 use stepscope_analyse::run::Run;
 use stepscope_analyse::tables::ops::{self, OpsQuery};
 
@@ -36,6 +36,10 @@ pub(super) struct Top {
     /// Whether no steps are marked.
     synthetic: bool,
 }
+
+/// A cache is about twice as fast as the memory behind it. Beyond that, an operator does not touch all that its shapes say:
+/// the gradient of an embedding has rows for a few words only.
+const MAX_OF_ROOFLINE: f64 = 2.0;
 
 impl Top {
     pub(super) fn new(run: &Run, device: Option<i64>, devices: usize) -> Top {
@@ -108,7 +112,8 @@ fn on_devices(run: &Run, device: Option<i64>, devices: usize) -> Vec<TopRow> {
         kernels_per_step: Some(kernels as f64 / (steps * devices) as f64),
         of_roofline,
     };
-    let known = report.rows.iter().map(|r| row(&r.name, r.device_ns, r.kernels, r.of_roofline));
+    let of_roofline = |r: &RooflineRow| r.of_roofline.filter(|&share| share <= MAX_OF_ROOFLINE);
+    let known = report.rows.iter().map(|r| row(&r.name, r.device_ns, r.kernels, of_roofline(r)));
     known.chain(report.unmodeled.iter().map(|r| row(&r.name, r.device_ns, r.kernels, None))).collect()
 }
 
