@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The Python package on a real NVIDIA GPU: what CI cannot see. Needs PyTorch with CUDA and nvidia-smi.
 
-    python scripts/check_gpu.py FOLDER      # traces and figures go there
+    python scripts/check_gpu.py FOLDER      # traces and numbers go there
 """
 
 from __future__ import annotations

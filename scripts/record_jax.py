@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Record JAX programs with one planted mistake each, and their mended twins, on this machine's device.
+"""Record JAX programs with one planted mistake each, and their repaired twins, on this machine's device.
 
     python scripts/record_jax.py OUT
 

@@ -1,4 +1,4 @@
-"""How many samples a step worked through, as a program says it: ``step(samples=64)``."""
+"""How many samples one step worked through, as a program says it: ``step(samples=64)``."""
 
 from __future__ import annotations
 

@@ -19,7 +19,8 @@ class _Marks:
 
     def __init__(self, folder: str) -> None:
         self.process = os.getpid()
-        # A step may be told at two levels, by a profiler and by what drives it: who tells the first tells them all.
+        # A step may be reported at two levels, by a profiler and by what drives it: who reports the first one reports
+        # them all.
         self.teller: str | None = None
         self._file: int | None = None
         path = os.path.join(folder, f"steps-{self.process}")
@@ -67,7 +68,7 @@ def step_ended(teller: str, samples: float | None = None) -> None:
 
 
 def found(kind: str, ends_ns: list[int]) -> None:
-    """Iterations of a program that has told no steps itself."""
+    """Iterations of a program that has reported no steps itself."""
     marks = _of_this_process()
     if marks is not None and marks.teller is None:
         marks.teller = kind

@@ -31,7 +31,7 @@ class _TimedRun(CurrentRun):
         _step_times.step_ended("configured", samples)
 
     def finish(self) -> None:
-        """The program is over: unless it told its steps itself, these are they."""
+        """The program is over: unless it reported its steps itself, these are they."""
         if os.getpid() == self._process and self.iterations.kind is not None:
             _step_times.found(self.iterations.kind, self._ends_ns)
 

@@ -125,7 +125,7 @@ def versions(stepscope):
 
 
 def machine(stepscope):
-    """The machine in words and figures."""
+    """The machine in words and numbers."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {
         "processor": processor(),

@@ -63,7 +63,7 @@ def ending(file):
 
 
 def run_once(command, timeout, memory_limit):
-    """One run: wall and cpu seconds, peak bytes, seconds (its own count), figure, fails, cut."""
+    """One run: wall and cpu seconds, peak bytes, seconds (its own count), number, fails, cut."""
 
     def limits():
         resource.setrlimit(resource.RLIMIT_AS, (memory_limit, memory_limit))

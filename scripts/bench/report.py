@@ -2,7 +2,7 @@
 
 HEADINGS = ["tool", "wall best", "wall median", "CPU best", "inside", "peak memory", "B/event over input", "ratio", "note"]
 
-# A rival's figure must be at least so many times stepscope's.
+# A rival's number must be at least so many times stepscope's.
 RIVALS = [("orjson", 8.0), ("orjson_nogc", 8.0), ("tb_plugin", 30.0), ("hta", 40.0)]
 FLOOR_TIMES = 3.0
 BYTES_PER_EVENT = 150.0

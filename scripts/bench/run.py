@@ -44,7 +44,7 @@ def options():
     add("--memory", type=float, default=0, metavar="GB", help="per run (default: 85%% of what is free)")
     add("--stepscope", default=os.path.join(environment.ROOT, "target", "release", "stepscope"), metavar="PATH")
     add("--stepscope-args", default="summary --no-findings", metavar="WORDS",
-        help="what stands before the trace (default: the tables that the peers make too)")
+        help="what comes before the trace (default: the tables that the peers make too)")
     add("--json", metavar="OUT", help="write all measurements there")
     add("--markdown", nargs="?", const="-", metavar="OUT", help="write the report as Markdown, there or to stdout")
     given = parser.parse_args()
@@ -103,7 +103,7 @@ def measure_trace(given, path, missing, limit):
 def summarise(name, title, runs, timeout):
     """Best and median of a contender's runs."""
     cut = any(run["cut"] for run in runs)
-    # A contender that ended without a figure did not do the work, so its time says nothing.
+    # A contender that ended without a number did not do the work, so its time says nothing.
     good = [run for run in runs if run["wall"] is not None and run["figure"] is not None]
     walls = [run["wall"] for run in good]
     inside = [run["seconds"] for run in good if run["seconds"] is not None]

@@ -201,7 +201,7 @@ def own_cpu(sampler: Sampler, python: str, hz: int, seconds: float) -> float | N
 
 
 def reads_per_sample(sampler: Sampler, python: str, hz: int, seconds: float) -> float | None:
-    """Calls of process_vm_readv per look at one thread of 30 frames that do not change; strace counts them."""
+    """Calls of process_vm_readv per sample of one thread of 30 frames that do not change; strace counts them."""
     if not shutil.which("strace"):
         return None
     program = start(IDLE.replace("range(49)", "range(0)"), python)

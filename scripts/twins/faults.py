@@ -1,4 +1,4 @@
-"""Faults that the rules were first made with, and the same faults in programs that nobody looked at."""
+"""Faults that the rules were first made with, and the same faults in programs that no one had seen."""
 
 import functools
 import gc

@@ -132,7 +132,7 @@ def options_of(it, faulty, how):
 
 
 def serve(it, faulty, folder, pipe):
-    """One program's process: does what it is asked until it is told to end."""
+    """One program's process: does what it is asked until it is asked to end."""
     try:
         with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]):  # The profiler's own start.
             torch.ones(1, device="cuda")

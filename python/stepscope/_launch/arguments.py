@@ -251,7 +251,7 @@ def _takes_value(key: str, word: str) -> bool:
 
 
 def _ends_names(word: str) -> bool:
-    """Whether a word after ``--lines`` is no name of a function: an option of ours, or the script.
+    """Whether a word after ``--lines`` does not name a function: an option of ours, or the script.
 
     >>> [_ends_names(word) for word in ("train_step", "Model.*", "-m", "train.py", "loader.py:read")]
     [False, False, True, True, False]

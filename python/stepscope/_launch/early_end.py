@@ -2,7 +2,7 @@
 
 Exceptions, ``sys.exit`` and Ctrl-C come back to whoever runs the program. The other ways end the process at once, and
 what was recorded with it. Only signals that no one else handles are taken, and they end the process as they would have;
-a program that asks who handles one is told what it would be told without us.
+a program that asks who handles one gets the answer that it would get without us.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Has the children of a recorded program record themselves: forked ones at the fork, others when Python starts in them.
 
-A child that starts anew is told by two variables of its environment (see ``child_site/sitecustomize.py``). They are put
-where the system finds them and ``os.environ`` does not, so that the program sees its own environment.
+A child that starts anew learns it from two variables of its environment (see ``child_site/sitecustomize.py``). They are
+put where the system finds them and ``os.environ`` does not, so that the program sees its own environment.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class ChildFollower:
             self._unwrap = None
 
     def hide(self) -> None:
-        """In a child that was told by its environment: what it sees there is the program's."""
+        """In a child that learned it from its environment: what it sees there is the program's."""
         os.environ.pop(FOLLOW_VARIABLE, None)
         if self._plan.pythonpath is None:
             os.environ.pop("PYTHONPATH", None)

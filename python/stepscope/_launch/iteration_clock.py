@@ -33,7 +33,7 @@ WINDOW_BYTES, _MIN_RECORDED = 1 << 29, 2
 
 class IterationClock:
     """Tells ``phases`` of all iterations from its start on. ``ended`` is the number of those that have ended. ``group``
-    is told how many are one from then on, and says how many of those have ended; 0: the program says what one is."""
+    takes how many are one from then on, and says how many of those have ended; 0: the program says what one is."""
 
     def __init__(self, window: Window, phases: Phases, group: Callable[[int], int]) -> None:
         self._window = window

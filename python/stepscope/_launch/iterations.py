@@ -50,7 +50,7 @@ _MIN_REPEATS_WITH_GRADIENTS = 33
 _OPTIMIZER_PATIENCE_NS = 10_000_000_000
 #: One says of itself that it is an iteration, or was seen to repeat; a batch of a validation is none yet.
 _ENOUGH = {MARKS: 2, FIT: 2, OPTIMIZER: 1, EVALUATE: _MIN_REPEATS, JAX_CALLS: 1, TENSORFLOW_CALLS: 1, TURNS: 1}
-#: The others are told of when they begin, so that the first has ended when the second begins.
+#: The others are counted when they begin, so that the first has ended when the second begins.
 _TOLD_AT_END = (OPTIMIZER, JAX_CALLS, TURNS)
 #: Calls of outermost modules that are looked at to find one that repeats.
 _MAX_CALLS_SEEN = 10_000

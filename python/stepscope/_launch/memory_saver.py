@@ -16,7 +16,7 @@ SAVE_SHARE = 0.01
 
 
 class MemorySaver:
-    """A thread that writes a file now and then until it is told that all is over."""
+    """A thread that writes a file now and then until it is stopped."""
 
     def __init__(self, memory: track, path: str) -> None:
         self._memory = memory

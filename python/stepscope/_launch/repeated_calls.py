@@ -34,7 +34,7 @@ class _Function:
 
 
 class RepeatedCalls:
-    """Is told of calls, and says which of them end an iteration.
+    """Gets the calls, and says which of them end an iteration.
 
     >>> calls = RepeatedCalls()
     >>> [name for name in "init" + "affb" * 6 if calls.called(name)]
@@ -45,7 +45,7 @@ class RepeatedCalls:
         self._functions: dict[Hashable, _Function] = {}
         self._sum = 0
         self._found: Hashable | None = None
-        #: Calls of the function before the one that told which it is, and when the first two of them were.
+        #: Calls of the function before the one that showed which it is, and when the first two of them were.
         self.unseen = 0
         self.times_ns: list[int] = []
 

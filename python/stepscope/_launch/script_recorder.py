@@ -420,7 +420,7 @@ class ScriptRecorder(CurrentRun):
 
     @property
     def _cut_iterations(self) -> int:
-        """Told at the end of a call, they begin with it: the first has no beginning in the recording, the last no
+        """Counted at the end of a call, they begin with it: the first has no beginning in the recording, the last no
         end."""
         return 2 if not self._explicit_steps and self._iterations.kind == JAX_CALLS else 0
 

@@ -1,4 +1,4 @@
-"""Children of a script that may not be looked at from outside: they are told to look at themselves."""
+"""Children of a script that may not be looked at from outside: they look at themselves."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class Results:
         self._settled = True
 
     def losses(self) -> list[float | None]:
-        """Each ``backward()``'s loss, in order; None is no number, or an endless one."""
+        """Each ``backward()``'s loss, in order; None: not a number, or an endless one."""
         return _values(self._losses)
 
     def outputs(self) -> dict[int, float | None]:

@@ -116,7 +116,7 @@ class ScheduleUnit:
         #: "steps" or "epochs".
         self.name = settings.unit
         self._open = "unit" not in settings.given
-        #: Whether the program has told of something that does not count.
+        #: Whether the program has reported something that does not count.
         self.ignored = False
 
     def counts(self, unit: str) -> bool:

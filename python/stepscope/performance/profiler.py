@@ -238,7 +238,7 @@ class PerformanceProfiler:
         Of a region around a loop that calls :meth:`get_current_memory` each time: whether it grows from call to call.
 
         ``.verdict`` is "leak", "no leak" or "too few"; the numbers behind it are in ``.growths``. If memory grows, but
-        outside the region, that is no leak of its own: ``.reason`` says so, and ``.grows_in`` names the innermost
+        outside the region, that is not its own leak: ``.reason`` says so, and ``.grows_in`` names the innermost
         region inside which it grows, if one shows it. Heuristics; what other threads keep meanwhile counts too.
         Without a name: of the region with most occurrences. ``warmup`` occurrences are left out (a tenth, at least 2).
         """

@@ -20,7 +20,7 @@ MAX_INNER_NAMES = 100
 MEASURES = ("process memory (RSS)", "PyTorch tensors on GPUs", "Python objects")
 """What a leak would raise, in the order of :attr:`Resources.marks`."""
 USED_MARK = len(MEASURES)
-"""The place in :attr:`Resources.marks` of what stands in for the first where it is known throughout: process memory
+"""The place in :attr:`Resources.marks` of what replaces the first where it is known throughout: process memory
 without what the C allocator holds free."""
 MARK_COUNT = USED_MARK + 1
 

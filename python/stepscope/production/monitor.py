@@ -226,7 +226,7 @@ def _running_loop() -> Any:
 
 
 def _tell(monitor: ServiceMonitor | None, missed: tuple[Any, ...]) -> None:
-    """Calls the hook; what it raises is told once."""
+    """Calls the hook; what it raises is reported once."""
     if monitor is None or monitor.on_violation is None:
         return
     try:

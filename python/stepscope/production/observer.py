@@ -12,7 +12,7 @@ from typing import Any
 LOOK_EVERY = 0.005
 """Seconds between two looks at a request that may become slow."""
 FIRST_LOOK = 0.2
-"""The share of the last slow one's latency after which a request is worth a look."""
+"""The share of the last slow one's latency after which a request is sampled."""
 PATIENCE = 60.0
 """Seconds that a slow request is waited for."""
 REST_S = 60.0
@@ -20,7 +20,7 @@ REST_S = 60.0
 PROFILE_EVERY = 3600.0
 """Seconds between two profiles."""
 IDLE_END = 1.0
-"""Seconds without a request to look at, after which nobody looks."""
+"""Seconds without a request to look at, after which sampling pauses."""
 MAX_TRIES = 5
 """Requests that are profiled until one is slow; starting and ending the profiler takes up to a second,
 the first time on a GPU some seconds."""

@@ -1,4 +1,4 @@
-"""What a hook is told about a target that was missed."""
+"""What a hook learns about a target that was missed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ class Violation:
     """A request that missed its target, or a share of requests that did.
 
     A target for each request (``2.0``) is missed by one request: ``latency`` and ``id`` are its own. A target for a
-    share (``p95<100ms``) is missed once too many of the last five minutes' requests of this process do; that is told
-    once, and again after it was kept in between.
+    share (``p95<100ms``) is missed once too many of the last five minutes' requests of this process do; that is
+    reported once, and again after it was kept in between.
     """
 
     route: str

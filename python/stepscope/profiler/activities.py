@@ -50,7 +50,7 @@ def supported_activities() -> set[ProfilerActivity]:
 
 
 Asked = dict[ProfilerActivity, object]
-"""Activities with what newer versions of PyTorch can be told about them; None for nothing."""
+"""Activities with what newer versions of PyTorch take about them; None for nothing."""
 
 
 def parse_activities(activities: Iterable[object]) -> Asked:

@@ -55,7 +55,7 @@ def _fit_path(text: str, width: int) -> str:
 
 
 class _Column:
-    """A column: its heading, its width and what stands in it."""
+    """A column: its heading, its width and its cells."""
 
     def __init__(self, heading: str, width: int = _COLUMN_WIDTH, left: bool = False) -> None:
         self.heading = heading

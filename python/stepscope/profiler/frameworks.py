@@ -47,7 +47,7 @@ def xla_frameworks(asked: str | None) -> list[tuple[str, bool]]:
 
 
 def in_use(name: str) -> bool:
-    """Whether the program has begun to use the devices of JAX or TensorFlow. Where that cannot be told, it has."""
+    """Whether the program has begun to use the devices of JAX or TensorFlow. Where that is unknown, it has."""
     if if_imported(name) is None:
         return False
     with contextlib.suppress(Exception):

@@ -13,7 +13,7 @@ def environment_metadata() -> dict[str, str]:
     return {} if place is None else {"distributedInfo": json.dumps({"rank": place[0], "world_size": place[1]})}
 
 
-#: Says that :class:`stepscope.profile` made the file; what is told about it speaks of that then.
+#: Says that :class:`stepscope.profile` made the file; hints about it speak of that then.
 OURS = {"stepscope_recorder": '"profile"'}
 
 

@@ -54,7 +54,7 @@ class Recorder:
     def warm_up(self) -> None:
         """What is only done once is done before the first capture."""
         for collector in self.make_collectors():
-            # What fails here fails again when it is needed, and is told then.
+            # What fails here fails again when it is needed, and is reported then.
             with contextlib.suppress(Exception):
                 collector.warm_up()
 

@@ -32,7 +32,7 @@ MAX_HZ = 1000.0
 
 _OWN_FILES = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DECORATOR = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_decorate.py")
-"""What stands between a decorated function and its caller."""
+"""What is between a decorated function and its caller."""
 _own_threads: set[int] = set()
 
 

@@ -81,7 +81,7 @@ def temporary_path(capture: Capture, name: str) -> str:
 
 
 def _save_with_torch(capture: Capture, path: str, options: Mapping[str, Any]) -> None:
-    # PyTorch saves a trace once. Its file is kept until ours stands, so that a failure loses nothing.
+    # PyTorch saves a trace once. Its file is kept until ours is there, so that a failure loses nothing.
     raw = capture.raw_path
     if raw is None:
         directory, name = os.path.split(path)

@@ -1,4 +1,4 @@
-"""Drives ``torch.profiler.profile``: it keeps step numbers, actions and operators; we are told when it records."""
+"""Drives ``torch.profiler.profile``: it keeps step numbers, actions and operators; it says when it records."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .torch_guard import ours
 from .warn import warn_user
 
 _in_use_by: list[weakref.ref[Any]] = []
-"""The profiler of ours that drives PyTorch's, of which there can be one at a time. One that nobody else has any more is
+"""The profiler of ours that drives PyTorch's, of which there can be one at a time. One that no one else has any more is
 not kept alive: it ends itself."""
 _used = False
 
 
 class TorchOwner(Protocol):
-    """Who is told what PyTorch's profiler does."""
+    """Who learns what PyTorch's profiler does."""
 
     def torch_started(self) -> None:
         """PyTorch records from now on."""
@@ -182,7 +182,7 @@ _TEARDOWN = "TEARDOWN_CUPTI"
 @contextlib.contextmanager
 def leaving_the_device(torch: Any, inner: Any) -> Iterator[None]:
     """PyTorch's profiler stays subscribed to the driver when it ends, and a program of many small kernels stays slower
-    by a third. Told to unsubscribe, it waits for the next call of the driver to do it, even when the process ends."""
+    by a third. Asked to unsubscribe, it waits for the next call of the driver to do it, even when the process ends."""
     cuda: Any = getattr(torch, "cuda", None)
     in_use = cuda is not None and getattr(torch.version, "cuda", None) and cuda.is_initialized()
     if not in_use or _TEARDOWN in os.environ or getattr(inner, "has_cudagraphs", False):
@@ -217,8 +217,8 @@ def uses_device(torch: Any) -> bool:
 
 
 def did_nothing(results: Any) -> bool:
-    """Whether PyTorch has recorded no operator and no range: it is imported, and others work. Where that cannot be
-    told, it has."""
+    """Whether PyTorch has recorded no operator and no range: it is imported, and others work. Where that is
+    unknown, it has."""
     try:
         return not any(_is_work(event) for event in results.kineto_results.events())
     except Exception:
@@ -244,7 +244,7 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
             if taken is not None:
                 raise RuntimeError(taken)
             if not getattr(self, "acc_events", False):
-                # A cycle gets a new one, whatever stands here; but of an old one some versions say, in a warning, that
+                # A cycle gets a new one, whatever is here; but of an old one some versions say, in a warning, that
                 # its events are cleared. Captures keep their own.
                 self.profiler = None
             with quiet_collector(torch), without_compiler(torch), without_advice(torch), ours():

@@ -50,7 +50,7 @@ class XlaCollector:
         self.python_calls = python_calls
         self.devices = devices
         self.keeps_last_step = keeps_last_step
-        """Whether the step that is open at the end is one; otherwise nobody said that it had ended."""
+        """Whether the step that is open at the end is one; otherwise its end was not reported."""
         self._folder = ""
         self._guard: XlaGuard | None = None
         self._step: Any = None

@@ -30,7 +30,7 @@ def read(path, inflate):
 
 
 def failure(error):
-    """An exception in one line; an assertion without words shows the line it stands on."""
+    """An exception in one line; an assertion without words shows its line."""
     words = str(error).strip().split("\n")[0]
     if not words and error.__traceback__ is not None:
         last = error.__traceback__
@@ -43,7 +43,7 @@ def failure(error):
 
 
 def main(work):
-    """Runs `work(path, note)`, which gives a figure; `note` records a part that failed."""
+    """Runs `work(path, note)`, which gives a number; `note` records a part that failed."""
     failures = []
     started = time.perf_counter()
     figure = None
@@ -55,7 +55,7 @@ def main(work):
         failures.append(failure(error))
     line = {"seconds": time.perf_counter() - started, "figure": figure, "fails": "; ".join(failures)}
     print(json.dumps(line), flush=True)
-    # Freeing a few hundred million objects is nobody's work worth measuring.
+    # Freeing a few hundred million objects is not the work to measure.
     import os
 
     os._exit(0)

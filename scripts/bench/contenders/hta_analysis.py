@@ -1,7 +1,7 @@
 """HTA: loads one trace, then its temporal breakdown (overview) and its kernel breakdown.
 
 Its table of operators and their kernels takes several times as long as all the rest and is left
-out, which is in HTA's favour.
+out, which is in HTA's favor.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""A bare parse with Python's own json: no figure is made of it."""
+"""A bare parse with Python's own json: no number is made of it."""
 
 import json
 

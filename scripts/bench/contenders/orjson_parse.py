@@ -1,4 +1,4 @@
-"""A bare parse with orjson: no figure is made of it."""
+"""A bare parse with orjson: no number is made of it."""
 
 import orjson
 from _common import inflater, main, read

@@ -76,6 +76,19 @@ fn texts(source: &str) -> [Vec<(usize, String)>; 2] {
     texts
 }
 
+/// Comments and texts in quotes of three of Python, and comments of TypeScript.
+static OTHER_COMMENTS: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"(?s)""".*?"""|/\*.*?\*/|(?:^|\s)(?:\#|//) [^\n]*"#).unwrap());
+
+fn other_comments(source: &str) -> Vec<(usize, String)> {
+    let mut lines = Vec::new();
+    for comment in OTHER_COMMENTS.find_iter(source) {
+        let first = 1 + source[..comment.start()].matches('\n').count();
+        lines.extend(comment.as_str().lines().enumerate().map(|(at, line)| (first + at, line.to_owned())));
+    }
+    lines
+}
+
 /// Every file of a folder and of those in it, but for tests.
 fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
@@ -139,6 +152,11 @@ fn sources_speak_in_plain_words() {
         let [said, comments] = texts(&page(&path));
         found.extend(found_in(&place, said.into_iter().chain(comments), &PATTERNS));
     }
+    let others = [("python/stepscope", ".py"), ("scripts", ".py"), ("ui/src", ".ts"), ("ui/src", ".tsx")];
+    for path in others.into_iter().flat_map(|(folder, ending)| files(&root().join(folder), ending)) {
+        let place = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy();
+        found.extend(found_in(&place, other_comments(&page(&path)), &PATTERNS));
+    }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
@@ -172,6 +190,8 @@ fn what_is_banned_is_found() {
     ] {
         assert_eq!(complaints("x", wrong).len(), 1, "{wrong}");
     }
+    let python = "x = 1  # was told\n\"\"\"What a figure\nsays.\"\"\"\n";
+    assert_eq!(found_in("x.py", other_comments(python), &PATTERNS).len(), 2);
     for right in [
         "93%",
         "14 ms per step",

@@ -1,6 +1,6 @@
 """Python imports this when a child of ``stepscope run`` starts: it begins the child's recording and takes itself away.
 
-The folder of this file stands first in PYTHONPATH only on the child's way here. What the child sees of its environment,
+The folder of this file is first in PYTHONPATH only on the child's way here. What the child sees of its environment,
 its path and its modules is what it would see without us, a ``sitecustomize`` of its own included.
 """
 

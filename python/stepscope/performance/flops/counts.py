@@ -81,7 +81,7 @@ class RunningCount(threading.local):
         self.uncounted[name] = self.uncounted.get(name, 0) + times
 
     def now(self) -> Count:
-        """The count as it stands."""
+        """The count so far."""
         return Count(self.flops, self.operations, dict(self.uncounted))
 
 

@@ -51,7 +51,7 @@ def count_jax(function: Callable[..., Any]) -> Any:
 
 
 class _CountingFunction:
-    """Stands in for a compiled function: counts, and is the function in all else."""
+    """Replaces a compiled function: counts, and is the function in all else."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
         functools.update_wrapper(self, function, updated=())

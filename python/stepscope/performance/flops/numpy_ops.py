@@ -78,7 +78,7 @@ def _flops_of(name: str, args: Sequence[Any], result: Any) -> int | None:
 
 
 class _CountingFunction:
-    """Stands in for a function of numpy: counts, and is the function in all else."""
+    """Replaces a function of numpy: counts, and is the function in all else."""
 
     def __init__(self, name: str, original: Callable[..., Any], count: RunningCount) -> None:
         self.__wrapped__ = original

@@ -38,7 +38,7 @@ export function outermost(tree: Tree): Uint8Array {
 /** Represents all nodes that were put together: they have no name of their own. */
 export const SMALLER_ID = -1;
 
-/** One row a name, the largest self time first. */
+/** One row per name, the largest self time first. */
 export function functions(tree: Tree): FunctionRow[] {
   const outer = outermost(tree);
   const rows = new Map<number, FunctionRow & { largest: number }>();

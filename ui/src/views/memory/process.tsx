@@ -37,7 +37,7 @@ export function Process(props: { rows: ProcessMemory[]; definitions: Definition[
               {metric("process_peak_bytes", resident, resident.process_peak_at_ns)}
               {metric("process_first_bytes", resident)}
               {metric("process_last_bytes", resident)}
-              {/* Where reading it takes long, the monitor stops: its last look may be an early one. */}
+              {/* Where reading it takes long, the monitor stops: its last reading may be an early one. */}
               {shared && metric("process_last_bytes", shared, shared.points.at(-1)?.at_ns ?? 0)}
             </div>
             <Curve resident={resident} shared={shared} />

@@ -17,7 +17,7 @@ export function sums(rows: BusRow[]): CopySums {
   return all;
 }
 
-/** What the bus can do, in bytes a second: rows tell their rate and what part of it that is. */
+/** What the bus can do, in bytes per second: rows tell their rate and what part of it that is. */
 export function busOf(rows: BusRow[]): number | undefined {
   for (const { large_bytes_per_second: rate, of_bus: part } of rows)
     if (rate !== null && part !== null && part > 0) return rate / part;
