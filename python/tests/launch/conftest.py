@@ -56,7 +56,7 @@ ENVIRONMENT = {**os.environ, "PYTHONPATH": PACKAGE_PARENT, "PYTHONDONTWRITEBYTEC
 
 def _run(command: list[str], folder: Path) -> Finished:
     environment = {**ENVIRONMENT, "PYTHONPATH": os.pathsep.join([str(folder / "sites"), PACKAGE_PARENT])}
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
     return Finished(done.returncode, done.stdout, *without_screen(done.stderr))
 
 

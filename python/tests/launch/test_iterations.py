@@ -19,7 +19,12 @@ TRAINS = """
         model(torch.ones(2, 64)).sum().backward()
         optimizer.step()
 """
-#: Each calls `torch.sin` once an iteration.
+#: What slows the machine down for long changes the program's iterations, too.
+STAY = """
+from stepscope._launch import later_iterations
+later_iterations._CHANGED_RATIO = float("inf")
+"""
+#: Each calls `torch.sin` once per iteration.
 PROGRAMS = {
     "training": TRAINS,
     "accumulated gradients": """
@@ -81,6 +86,8 @@ print("done")
 def recorded(tmp_path, script, stepscope_run, steady_machine):
     def record(setup, *options, count=150, note=None):
         """The trace of a program, which has to run as it does without us."""
+        with open(tmp_path / "sites/sitecustomize.py", "a") as site:
+            site.write(STAY)
         file = script("import torch\n" + dedent(setup) + LOOP.format(count=count))
         got = stepscope_run("-o", "traces", *options, file)
         assert (got.code, got.out, got.err_of_program) == (0, "done\n", ""), got.err

@@ -100,7 +100,7 @@ def test_a_validation_is_a_pause_and_in_no_average(recorded):
         since = 0
         for number in range(2000):
             since += traces() > 0
-            time.sleep(2.0 if since == 20 else 0.01)
+            time.sleep(4.0 if since == 20 else 0.05)
             iterate(number)
             if since == 40:
                 break

@@ -189,6 +189,7 @@ def test_a_leak_is_told_from_none():
     assert stays.verdict != "leak", stays
 
 
+@pytest.mark.clock
 def test_the_parts_of_a_pipeline_add_up():
     measure = PerformanceProfiler()
     took_s = {}
