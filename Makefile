@@ -85,7 +85,7 @@ bench-browser: build
 ## What the Python package costs, next to PyTorch's own profiler and psutil. See BENCHMARKS.md. Pass options with ARGS.
 bench-python: ui
 	python="$$(scripts/release-wheel.sh frameworks python/tests/requirements-frameworks.txt)" && \
-	"$$python" -m pip install --quiet psutil && "$$python" scripts/bench/python_overhead.py $(ARGS)
+	scripts/python-install.sh "$$python" psutil && "$$python" scripts/bench/python_overhead.py $(ARGS)
 
 ## What exact profiling costs, next to cProfile, line_profiler, VizTracer and py-spy. See BENCHMARKS.md. Options in ARGS.
 bench-hooks:

@@ -10,27 +10,15 @@ python="${PYTHON:-python3}"
 key="$({ "$python" -VV; cat "$requirements"; } | sha256sum | cut -c1-12)"
 place="target/python/$name-$key"
 
-# uv takes 20 s for PyTorch and its friends where pip takes more than two minutes; where it fails, pip may know more.
-install_with_uv() {
-  local uv=target/python/uv index
-  (
-    flock 8
-    [ -x "$uv/bin/uv" ] || { "$python" -m venv "$uv" && "$uv/bin/python" -m pip install --quiet --disable-pip-version-check uv; }
-  ) 8>target/python/.uv.lock >&2 9>&- || return 1
-  # The index that pip was told to use.
-  index="${PIP_INDEX_URL:-$("$python" -m pip config get global.index-url 2>/dev/null || true)}"
-  env ${index:+UV_DEFAULT_INDEX="$index"} UV_CACHE_DIR="$PWD/target/python/uv-cache" \
-    "$uv/bin/uv" pip install --quiet --python "$place/bin/python" -r "$requirements" >&2 9>&-
-}
-
 mkdir -p target/python
 exec 9>"target/python/.$name.lock"
 flock 9
 if [ ! -e "$place/.made" ]; then
   # Those of earlier requirements are of no use any more; one that was interrupted is made anew.
   rm -rf "target/python/$name"-????????????
-  "$python" -m venv "$place" >&2
-  install_with_uv || "$place/bin/python" -m pip install --quiet --disable-pip-version-check --no-compile -r "$requirements" >&2 9>&-
+  # Without pip, which takes longer to install than most of what it would install here.
+  "$python" -m venv --without-pip "$place" >&2
+  scripts/python-install.sh "$place/bin/python" -r "$requirements" 9>&-
   # Most modules of PyTorch and TensorFlow are never imported here, and compiling them all takes a minute: only those that
   # come with their packages are, once, whatever the caller wants of bytecode.
   env -u PYTHONDONTWRITEBYTECODE "$place/bin/python" - "$requirements" >/dev/null 2>&1 9>&- <<'EOF'

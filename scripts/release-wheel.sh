@@ -10,5 +10,5 @@ if [ -z "$(ls "$wheels"/*.whl 2>/dev/null)" ] || [ -n "$(find crates python/step
   "$build/bin/maturin" build --profile release --locked --quiet --out "$wheels" >&2
 fi
 place="$(scripts/python-environment.sh "$@")"
-"$place/bin/python" -m pip install --quiet --disable-pip-version-check --force-reinstall --no-deps "$wheels"/*.whl >&2
+scripts/python-install.sh "$place/bin/python" --force-reinstall --no-deps "$wheels"/*.whl
 echo "$place/bin/python"

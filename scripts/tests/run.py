@@ -46,6 +46,7 @@ def main() -> int:
     os.chdir(ROOT)
     if group == "nightly":
         os.environ["STEPSCOPE_NIGHTLY"] = "1"
+        os.environ["CARGO_PROFILE_DEV_DEBUG_ASSERTIONS"] = "true"
     if chosen.busy:
         os.environ["STEPSCOPE_BUSY"] = "1"
     stages = in_rounds(GROUPS[group], chosen.times)

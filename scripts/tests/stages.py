@@ -137,9 +137,9 @@ def build_wheel(log: IO[str] | None) -> int:
 
 def install_wheel(log: IO[str] | None) -> int:
     """Into every environment, once: tests that run side by side share one."""
-    options = ["--quiet", "--disable-pip-version-check", "--force-reinstall", "--no-deps"]
     for name in ("plain", "frameworks", "services", "jax"):
-        if code := call([f"{environment(name)}/bin/python", "-m", "pip", "install", *options, wheel()], log):
+        python = f"{environment(name)}/bin/python"
+        if code := call(["scripts/python-install.sh", python, "--force-reinstall", "--no-deps", wheel()], log):
             return code
     return 0
 
