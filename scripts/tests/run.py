@@ -6,8 +6,8 @@
     run.py nightly     everything, with what is too slow for every change
     run.py clocks      what watches processes and clocks in Rust; python-clocks: in Python
 
-First all is built, then the tests of two stages run at a time: most wait for something. With --busy an endless loop
-runs beside them on every core, and nothing is tried twice: what fails then depends on luck.
+First all is built, then the stages that compute run one after the other, and beside them those that mostly wait. With
+--busy an endless loop runs beside them on every core, and nothing is tried twice: what fails then depends on luck.
 Every runner writes JUnit into target/test-report, next to the table (report.txt) and the times of this run.
 """
 
@@ -59,7 +59,7 @@ def main() -> int:
     needed = {name for stage in stages for name in stage.needs}
     threading.Thread(target=make_environments, args=([name for name in ENVIRONMENTS if name in needed],), daemon=True).start()
     start = time.monotonic()
-    done = run(stages, at_a_time=1 if chosen.busy or chosen.times > 1 else 2)
+    done = run(stages, alone=chosen.busy or chosen.times > 1)
     took = json.dumps({"seconds": time.monotonic() - start, "stages": done}, indent=1)
     (FOLDER / "stages.json").write_text(took)
     if not chosen.busy and chosen.times == 1:
@@ -113,18 +113,25 @@ def print_plan(group: str, stages: list[Stage]) -> None:
     print(flush=True)
 
 
-def run(stages: list[Stage], at_a_time: int) -> list[dict]:
+def run(stages: list[Stage], alone: bool) -> list[dict]:
     """Builds one after the other, then the tests. A failed build ends the run."""
-    builds = [stage for stage in stages if stage.is_build]
-    tests = [stage for stage in stages if not stage.is_build]
     done: list[dict] = []
-    for stage in builds:
-        done.append(run_one(stage, None))
-        if done[-1]["code"]:
-            return done
-    with beside_loops(), concurrent.futures.ThreadPoolExecutor(at_a_time) as pool:
-        logs = [FOLDER / f"{stage.name.replace(' ', '-')}.log" if at_a_time > 1 else None for stage in tests]
-        return done + list(pool.map(run_one, tests, logs))
+    for stage in stages:
+        if stage.is_build:
+            done.append(run_one(stage, None))
+            if done[-1]["code"]:
+                return done
+    tests = [stage for stage in stages if not stage.is_build]
+    # Two stages that compute are slower side by side than one after the other: each keeps every core busy by itself.
+    lanes = [[stage for stage in tests if stage.waits == waits] for waits in (False, True)] if not alone else [tests]
+    with beside_loops(), concurrent.futures.ThreadPoolExecutor(len(lanes)) as pool:
+        for lane in pool.map(lambda lane: [run_one(stage, None if alone else log_of(stage)) for stage in lane], lanes):
+            done += lane
+    return done
+
+
+def log_of(stage: Stage) -> pathlib.Path:
+    return FOLDER / f"{stage.name.replace(' ', '-')}.log"
 
 
 def run_one(stage: Stage, path: pathlib.Path | None) -> dict:

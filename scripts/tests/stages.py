@@ -39,6 +39,8 @@ class Stage:
     needs: tuple[str, ...] = ()
     # Nothing after it makes sense if it fails.
     is_build: bool = False
+    # For processes and clocks, most of the time: it runs beside one that keeps every core busy.
+    waits: bool = False
 
 
 def environment(name: str, niceness: int = 0) -> str:
@@ -203,7 +205,7 @@ TWO_AT_A_TIME = ("-n", "2", "--dist", "loadfile")
 NO_TESTS = 5
 
 
-def package(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
+def package(where: str, tests: str = TESTS, *, in_place: bool = False, waits: bool = False) -> Stage:
     """The tests of an environment: two files at a time, then what watches a clock."""
     # A file is run by one process: the longest come first, so that none is left for the end.
     first = [path for path in LONGEST if path.startswith(tests)]
@@ -214,7 +216,7 @@ def package(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
         first, second = together(log), alone.work(log)
         return first or second
 
-    return Stage(f"Python, {where}", work, (where,))
+    return Stage(f"Python, {where}", work, (where,), waits=waits)
 
 
 def clocks(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
@@ -225,27 +227,27 @@ def clocks(where: str, tests: str = TESTS, *, in_place: bool = False) -> Stage:
         code = pytest(f"{where}-clock", where, tests, "-m", "clock", *tries, in_place=in_place)(log)
         return 0 if code == NO_TESTS else code
 
-    return Stage(f"Python clocks, {where}", work, (where,))
+    return Stage(f"Python clocks, {where}", work, (where,), waits=True)
 
 
 def xla(name: str, file: str, *options: str, **variables: str) -> Stage:
     """One framework per process, as programs of it have."""
-    return Stage(f"Python, {name}", pytest(name, "jax", f"{TESTS}/{file}", *options, **variables), ("jax",))
+    return Stage(f"Python, {name}", pytest(name, "jax", f"{TESTS}/{file}", *options, **variables), ("jax",), waits=True)
 
 
 BUILD_RUST = Stage("build Rust tests", build_rust, is_build=True)
 RUST = Stage("Rust", test_rust)
-CLOCKS = Stage("Rust clocks", test_clocks)
-EXAMPLES = Stage("Rust documentation examples", test_docs)
-UI = Stage("UI logic", test_ui_logic)
+CLOCKS = Stage("Rust clocks", test_clocks, waits=True)
+EXAMPLES = Stage("Rust documentation examples", test_docs, waits=True)
+UI = Stage("UI logic", test_ui_logic, waits=True)
 BROWSER = Stage("browser", test_browser)
 WHEEL = [
     Stage("build the wheel", build_wheel, ("build",), is_build=True),
     Stage("install the wheel", install_wheel, ("plain", "frameworks", "services", "jax", "xprof"), is_build=True),
 ]
 VERDICTS = clocks("jax", f"{TESTS}/xla/test_verdicts.py")
-PLAIN, FRAMEWORKS, SERVICES = package("plain"), package("frameworks"), package("services", f"{TESTS}/production")
-EVERY_PYTHON = Stage("every Python", smoke)
+PLAIN, FRAMEWORKS, SERVICES = package("plain"), package("frameworks"), package("services", f"{TESTS}/production", waits=True)
+EVERY_PYTHON = Stage("every Python", smoke, waits=True)
 XLA = [
     xla("jax", "xla/test_jax.py"),
     xla("tensorflow", "xla/test_tensorflow.py"),
@@ -253,11 +255,10 @@ XLA = [
     xla("keras-jax", "xla/test_keras.py", KERAS_BACKEND="jax"),
     xla("run-xla", "xla/test_run.py"),
     xla("performance-jax", "performance/test_jax.py"),
-    Stage("Python, xprof", test_xprof, ("jax", "xprof")),
+    Stage("Python, xprof", test_xprof, ("jax", "xprof"), waits=True),
     VERDICTS,
 ]
-# The longest first, so that none is left for the end. The two that wait most have a neighbor that computes. What watches
-# a clock passes beside busy loops, too (`make test-busy`).
+# What watches a clock passes beside busy loops, too (`make test-busy`).
 ALL = [BUILD_RUST, *WHEEL, RUST, BROWSER, FRAMEWORKS, PLAIN, CLOCKS, SERVICES, *XLA, EVERY_PYTHON, UI, EXAMPLES]
 GROUPS: dict[str, list[Stage]] = {
     "all": ALL,

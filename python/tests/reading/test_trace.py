@@ -254,9 +254,7 @@ SETTINGS = """
 [findings]
 off = ["{rule}"]
 [findings.thresholds]
-severity.high = 0.9
-severity.medium = 0.01
-severity.low = 0.0
+severity.high = 0.0
 """
 
 

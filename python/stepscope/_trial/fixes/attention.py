@@ -1,7 +1,7 @@
-"""Which kernels compute ``scaled_dot_product_attention``: cuDNN's before FlashAttention 2, or after all others.
+"""Which kernels compute ``scaled_dot_product_attention``: cuDNN's if they can, or others in any case.
 
-A preference, not an order: where they cannot do it, PyTorch chooses as before. cuDNN is known to be faster on Hopper,
-and to build a plan for each new length of a sequence; which of them counts is what gets measured.
+cuDNN is known to be faster on Hopper, and to build a plan for each new length of a sequence; which of them counts is
+what gets measured.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ class AttentionBackend(Fix):
     name = "attention-backend"
     title = "cuDNN attention"
     numbers = CLOSE
-    cudnn_last = False
     code = """from torch.nn.attention import SDPBackend, sdpa_kernel
 
 backends = [SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
@@ -32,10 +31,7 @@ with sdpa_kernel(backends, set_priority=True):
     def prepare(self, torch: Any) -> None:
         if not hasattr(torch._C, "_set_sdp_priority_order"):
             raise Refused("this PyTorch has no order of attention backends (2.6 and later have)")
-        self._before = [int(each) for each in torch._C._get_sdp_priority_order()]
-        others = [each for each in self._before if each != _CUDNN]
-        self._after = [*others, _CUDNN] if self.cudnn_last else [_CUDNN, *others]
-        torch._C._set_sdp_priority_order(self._after)
+        self._first_order = self._order()
         self._watch_first(torch)
 
     def observe(self) -> str:
@@ -48,7 +44,7 @@ with sdpa_kernel(backends, set_priority=True):
         return f"PyTorch chooses {_NAMES.get(after, after)}, and {_NAMES.get(before, before)} without it"
 
     def _watch_first(self, torch: Any) -> None:
-        """Ask PyTorch what it chooses for the first call, with both orders, and get out of the way."""
+        """Ask PyTorch what it chooses for the first call, without the change and with it, and get out of the way."""
         functional = torch.nn.functional
         attention = functional.scaled_dot_product_attention
         is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", lambda: False)
@@ -63,28 +59,32 @@ with sdpa_kernel(backends, set_priority=True):
 
     def _ask(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         torch = self.torch
-        now = [int(each) for each in torch._C._get_sdp_priority_order()]
-        if now != self._after:
+        if self._order() != self._first_order:
             raise Refused("the program sets the order of attention backends itself")
         if torch.is_autocast_enabled("cuda"):
             # Asked directly, PyTorch does not cast what it casts when it computes.
             dtype = torch.get_autocast_dtype("cuda")
             args = tuple(_cast(torch, each, dtype) for each in args)
             kwargs = {name: _cast(torch, each, dtype) for name, each in kwargs.items()}
-        after = int(torch._fused_sdp_choice(*args, **kwargs))
-        torch._C._set_sdp_priority_order(self._before)
-        try:
-            before = int(torch._fused_sdp_choice(*args, **kwargs))
-        finally:
-            torch._C._set_sdp_priority_order(self._after)
-        self._chosen = before, after
+        # The first time that PyTorch chooses, it puts cuDNN first itself on some GPUs: a change made before then is lost.
+        before = int(torch._fused_sdp_choice(*args, **kwargs))
+        self._change()
+        self._chosen = before, int(torch._fused_sdp_choice(*args, **kwargs))
+
+    def _order(self) -> list[int]:
+        return [int(each) for each in self.torch._C._get_sdp_priority_order()]
+
+    def _change(self) -> None:
+        self.torch._C._set_sdp_priority_order([_CUDNN, *(each for each in self._order() if each != _CUDNN)])
 
 
 class FlashAttention(AttentionBackend):
     name = "flash-attention"
     title = "attention without cuDNN"
-    cudnn_last = True
     code = "torch.backends.cuda.enable_cudnn_sdp(False)"
+
+    def _change(self) -> None:
+        self.torch.backends.cuda.enable_cudnn_sdp(False)
 
 
 def _cast(torch: Any, value: Any, dtype: Any) -> Any:

@@ -34,10 +34,9 @@ class AsyncCopies(Fix):
 
     def observe(self) -> str:
         self.needs_cuda()
-        if self._own_is_pinned and not self._was_pinned:
-            raise Refused("the program pins its batches itself, and may write to them at once")
         if not self._was_pinned:
-            raise Refused("no batch comes from pinned memory (pinned-loader changes that)")
+            itself = "; what the program pins itself, it may write to at once" if self._own_is_pinned else ""
+            raise Refused(f"no batch of a loader comes from pinned memory (pinned-loader changes that){itself}")
         if not self._copies:
             already = "the program copies its batches without waiting already"
             raise Refused(already if self._already else "no batch was copied to the GPU")
