@@ -106,7 +106,6 @@ def test_attention_is_computed_by_cudnn(tried):
     assert without.took == by_itself and not has(without.seen, "cudnn"), without.evidence
 
 
-
 LOADS = (
     NAMES
     + """

@@ -66,7 +66,7 @@ with sdpa_kernel(backends, set_priority=True):
             dtype = torch.get_autocast_dtype("cuda")
             args = tuple(_cast(torch, each, dtype) for each in args)
             kwargs = {name: _cast(torch, each, dtype) for name, each in kwargs.items()}
-        # The first time that PyTorch chooses, it puts cuDNN first itself on some GPUs: a change made before then is lost.
+        # When PyTorch first chooses, it puts cuDNN first itself on some GPUs: a change made before then is lost.
         before = int(torch._fused_sdp_choice(*args, **kwargs))
         self._change()
         self._chosen = before, int(torch._fused_sdp_choice(*args, **kwargs))
