@@ -134,7 +134,7 @@ def build_wheel(log: IO[str] | None) -> int:
     """The package as users get it, but for the profile: `cargo nextest` has built most of this one."""
     shutil.rmtree(WHEELS, ignore_errors=True)
     maturin = f"{environment('build')}/bin/maturin"
-    return call([maturin, "build", "--profile", "dev", "--locked", "--quiet", "--out", WHEELS], log)
+    return call([maturin, "build", "--profile", "dev", "--locked", "--quiet", "--compression-method", "stored", "--out", WHEELS], log)
 
 
 def install_wheel(log: IO[str] | None) -> int:

@@ -11,6 +11,9 @@ import { offline, sectionsOf, urlOf } from "./support/report.ts";
 
 const { slowLoader: SLOW, fastLoader: FAST } = TRACES;
 
+// By one worker: each would write the same files.
+test.describe.configure({ mode: "default" });
+
 test("the comparison opens from a file, without a network", async ({ page, context, comparisonOf }) => {
   const asked = await offline(context);
   const { file, said } = comparisonOf(SLOW, FAST);

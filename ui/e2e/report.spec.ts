@@ -20,6 +20,9 @@ const TABLES = [
   ["modules", "Modules"],
 ] as const;
 
+// By one worker: each would write the same files.
+test.describe.configure({ mode: "default" });
+
 test("every view works from a file, without a network", async ({ page, context, reportOf }) => {
   const asked = await offline(context);
   const { file } = reportOf(TRACES.stacks);

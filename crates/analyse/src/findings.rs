@@ -26,8 +26,10 @@ pub(crate) use edit::Edit;
 pub use recorder::{Recorder, how_to_mark_steps, program};
 pub use rules::RULES;
 pub(crate) use thresholds::thresholds;
+use thresholds::{ASSUMPTIONS, LEAKS, SEVERITY};
 pub use thresholds::{Threshold, Thresholds};
 
+use crate::names::nearest::nearest;
 use crate::run::Run;
 
 /// How much a finding matters, by the part of a step it could save.
@@ -203,6 +205,51 @@ impl Rule {
                 found
             }
         }
+    }
+}
+
+/// All limits there are: those of the rules, and those that they share.
+impl Thresholds {
+    /// Overrides a limit. An unknown name is refused with the nearest known one.
+    pub fn set(&mut self, name: &str, value: f64) -> Result<(), String> {
+        if !value.is_finite() || value < 0.0 {
+            return Err(format!("the threshold {name} must be a number of 0 or more"));
+        }
+        if Thresholds::all().any(|t| t.name == name) {
+            self.values.insert(name.to_owned(), value);
+            return Ok(());
+        }
+        Err(unknown("threshold", name, Thresholds::all().map(|t| t.name)))
+    }
+
+    pub fn switch_off(&mut self, rule: &str) -> Result<(), String> {
+        if !RULES.iter().any(|r| r.name == rule) {
+            return Err(unknown("rule", rule, RULES.iter().map(|r| r.name)));
+        }
+        self.off.push(rule.to_owned());
+        Ok(())
+    }
+
+    pub fn is_on(&self, rule: &str) -> bool {
+        !self.off.iter().any(|off| off == rule)
+    }
+
+    /// A limit; 0 for a name that no rule has.
+    pub fn get(&self, name: &str) -> f64 {
+        let default = || Thresholds::all().find(|t| t.name == name).map_or(0.0, |t| t.default);
+        debug_assert!(Thresholds::all().any(|t| t.name == name), "{name}");
+        self.values.get(name).copied().unwrap_or_else(default)
+    }
+
+    pub fn all() -> impl Iterator<Item = &'static Threshold> {
+        SEVERITY.iter().chain(LEAKS).chain(ASSUMPTIONS).chain(RULES.iter().flat_map(|rule| rule.thresholds))
+    }
+}
+
+fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match nearest(name, known, 1).first() {
+        Some(near) => format!("there is no {what} '{name}'; did you mean '{near}'?"),
+        None => format!("there is no {what} '{name}'"),
     }
 }
 

@@ -69,6 +69,12 @@ pub struct Run {
     whole: Arc<SharedAnalyses>,
     steps: Steps,
     selection: Selection,
+    cached: OfSteps,
+}
+
+/// What depends on the steps asked about, worked out when it is first asked for.
+#[derive(Default)]
+struct OfSteps {
     idle: OnceLock<Idle>,
     account: OnceLock<Account>,
     replay: OnceLock<Replay>,
@@ -95,6 +101,12 @@ struct SharedAnalyses {
     /// That of the file, or the Python functions of its trace.
     profile: OnceLock<Option<Arc<Profile>>>,
     snapshot: Option<(Snapshot, Vec<History>)>,
+    cached: OfTrace,
+}
+
+/// What depends on the whole trace alone, worked out when it is first asked for.
+#[derive(Default)]
+struct OfTrace {
     memory_view: OnceLock<MemoryView>,
     places: OnceLock<Places>,
     hot: OnceLock<Option<Hot>>,
@@ -138,25 +150,7 @@ impl Run {
         profile: OnceLock<Option<Arc<Profile>>>,
         snapshot: Option<(Snapshot, Vec<History>)>,
     ) -> Run {
-        let whole = Arc::new(SharedAnalyses {
-            kind,
-            trace,
-            profile,
-            snapshot,
-            memory_view: OnceLock::new(),
-            places: OnceLock::new(),
-            hot: OnceLock::new(),
-            steps: OnceLock::new(),
-            host: OnceLock::new(),
-            streams: OnceLock::new(),
-            waits: OnceLock::new(),
-            callers: OnceLock::new(),
-            timeline: OnceLock::new(),
-            marks: OnceLock::new(),
-            recording: OnceLock::new(),
-            info: OnceLock::new(),
-            programs: OnceLock::new(),
-        });
+        let whole = Arc::new(SharedAnalyses { kind, trace, profile, snapshot, cached: OfTrace::default() });
         let steps = whole.steps().clone();
         Run::about(whole, steps)
     }
@@ -167,28 +161,7 @@ impl Run {
     }
 
     fn about(whole: Arc<SharedAnalyses>, steps: Steps) -> Run {
-        Run {
-            whole,
-            selection: steps.selected(),
-            steps,
-            idle: OnceLock::new(),
-            account: OnceLock::new(),
-            replay: OnceLock::new(),
-            unprofiled: OnceLock::new(),
-            clocks: OnceLock::new(),
-            sampled: OnceLock::new(),
-            places: OnceLock::new(),
-            path: OnceLock::new(),
-            breakdown: OnceLock::new(),
-            gpu: OnceLock::new(),
-            loading: OnceLock::new(),
-            launches: OnceLock::new(),
-            transfers: OnceLock::new(),
-            wait_rows: OnceLock::new(),
-            costs: OnceLock::new(),
-            ops: OnceLock::new(),
-            memory: OnceLock::new(),
-        }
+        Run { whole, selection: steps.selected(), steps, cached: OfSteps::default() }
     }
 
     pub fn kind(&self) -> DocumentKind {
@@ -232,34 +205,34 @@ impl Run {
 
     /// What the file says about itself.
     pub fn info(&self) -> &run_info::RunInfo {
-        self.whole.info.get_or_init(|| run_info::analyze(self.trace()))
+        self.whole.cached.info.get_or_init(|| run_info::analyze(self.trace()))
     }
 
     /// Which instructions of compiled programs work runs.
     pub(crate) fn programs(&self) -> &ProgramWork {
-        self.whole.programs.get_or_init(|| ProgramWork::new(self.trace()))
+        self.whole.cached.programs.get_or_init(|| ProgramWork::new(self.trace()))
     }
 
     pub fn host(&self) -> &HostTime {
-        self.whole.host.get_or_init(|| HostTime::new(self.trace()))
+        self.whole.cached.host.get_or_init(|| HostTime::new(self.trace()))
     }
 
     pub(crate) fn streams(&self) -> &[Stream] {
-        self.whole.streams.get_or_init(|| streams(self.trace()))
+        self.whole.cached.streams.get_or_init(|| streams(self.trace()))
     }
 
     /// Calls that wait for a device.
     pub fn waits(&self) -> &[Wait] {
-        self.whole.waits.get_or_init(|| waits::find(self.trace(), self.streams()))
+        self.whole.cached.waits.get_or_init(|| waits::find(self.trace(), self.streams()))
     }
 
     /// The timeline of the whole trace.
     pub fn timeline(&self) -> &Timeline {
-        self.whole.timeline.get_or_init(|| Timeline::new(self.trace(), self.all_steps()))
+        self.whole.cached.timeline.get_or_init(|| Timeline::new(self.trace(), self.all_steps()))
     }
 
     pub(crate) fn callers(&self) -> &Callers {
-        self.whole.callers.get_or_init(|| Callers::new(self.trace()))
+        self.whole.cached.callers.get_or_init(|| Callers::new(self.trace()))
     }
 
     /// The call tree of host threads, Python calls included.
@@ -269,7 +242,7 @@ impl Run {
 
     /// The gaps of the devices.
     pub fn idle(&self) -> &Idle {
-        self.idle.get_or_init(|| idle(self.trace(), self.host(), self.streams(), &self.steps.windows()))
+        self.cached.idle.get_or_init(|| idle(self.trace(), self.host(), self.streams(), &self.steps.windows()))
     }
 
     /// The gaps by kind and culprit, and the longest of them; of one device or of all.
@@ -283,7 +256,7 @@ impl Run {
     /// Where each device's time went.
     pub fn account(&self) -> &Account {
         let make = || account::compute(self.trace(), &self.steps, self.host(), self.streams(), self.idle());
-        self.account.get_or_init(make)
+        self.cached.account.get_or_init(make)
     }
 
     /// What a program that used neither devices nor operators spends its time on, where its functions are known.
@@ -295,7 +268,7 @@ impl Run {
                 && self.launching_calls() == 0;
             if is_plain { self.profile().and_then(hot) } else { None }
         };
-        self.whole.hot.get_or_init(make).as_ref()
+        self.whole.cached.hot.get_or_init(make).as_ref()
     }
 
     /// The time of a program without operators, ready to be asked about functions.
@@ -320,40 +293,41 @@ impl Run {
 
     /// The parts of the steps.
     pub fn breakdown(&self) -> &Breakdown {
-        self.breakdown.get_or_init(|| breakdown(self.trace(), &self.steps, CommRule::default()))
+        self.cached.breakdown.get_or_init(|| breakdown(self.trace(), &self.steps, CommRule::default()))
     }
 
     /// How well each device was used.
     pub fn gpu(&self) -> &GpuReport {
-        self.gpu.get_or_init(|| gpu(self.trace(), &self.steps))
+        self.cached.gpu.get_or_init(|| gpu(self.trace(), &self.steps))
     }
 
     /// Data loading, step by step.
     pub fn loading(&self) -> &DataLoading {
         let make = || data_loading::compute(self.trace(), &self.steps, self.host(), self.streams());
-        self.loading.get_or_init(make)
+        self.cached.loading.get_or_init(make)
     }
 
     /// Launches, device by device.
     pub fn launches(&self) -> &[LaunchRow] {
         let make = || launches::report(self.trace(), &self.steps, self.streams(), self.idle());
-        self.launches.get_or_init(make)
+        self.cached.launches.get_or_init(make)
     }
 
     /// Copies between host and devices in the steps.
     pub fn transfers(&self) -> &TransfersReport {
         let make = || transfers::compute(self.trace(), &self.selection, self.streams());
-        self.transfers.get_or_init(make)
+        self.cached.transfers.get_or_init(make)
     }
 
     pub fn wait_rows(&self) -> &WaitsReport {
         let make = || waits::report_with(self.trace(), &self.steps, self.waits(), self.callers());
-        self.wait_rows.get_or_init(make)
+        self.cached.wait_rows.get_or_init(make)
     }
 
     /// Operators as PyTorch counts them, by name.
     pub fn ops(&self) -> &OpsReport {
-        self.ops
+        self.cached
+            .ops
             .get_or_init(|| ops(self.trace(), &OpsQuery { selection: self.narrowed(), ..OpsQuery::default() }))
     }
 
@@ -364,7 +338,7 @@ impl Run {
 
     /// Memory of the steps, with curves as a screen draws them.
     pub fn memory(&self) -> &memory::MemoryReport {
-        self.memory.get_or_init(|| {
+        self.cached.memory.get_or_init(|| {
             memory::analyze(
                 self.trace(),
                 &memory::Options { selection: self.narrowed(), ..memory::Options::default() },
@@ -375,12 +349,12 @@ impl Run {
     /// Memory over the whole trace, with every mark in the curves.
     pub fn memory_marks(&self) -> &memory::MemoryReport {
         let options = memory::Options { frames: 0, curve_points: 0, ..memory::Options::default() };
-        self.whole.marks.get_or_init(|| memory::analyze(self.trace(), &options))
+        self.whole.cached.marks.get_or_init(|| memory::analyze(self.trace(), &options))
     }
 
     /// What operators of the steps cost at the least.
     pub fn costs(&self) -> &OpCosts {
-        self.costs.get_or_init(|| op_costs_of(self.trace(), &self.selection, self.programs()))
+        self.cached.costs.get_or_init(|| op_costs_of(self.trace(), &self.selection, self.programs()))
     }
 
     /// How close operators come to what their devices can do.
@@ -483,7 +457,7 @@ impl std::fmt::Debug for Run {
 
 impl SharedAnalyses {
     fn steps(&self) -> &Steps {
-        self.steps.get_or_init(|| Steps::find(&self.trace))
+        self.cached.steps.get_or_init(|| Steps::find(&self.trace))
     }
 }
 

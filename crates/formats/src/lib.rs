@@ -14,6 +14,7 @@
 //! # Ok::<(), stepscope_formats::ReadError>(())
 //! ```
 
+mod argument_keys;
 mod calls;
 mod choose;
 mod chunks;
@@ -56,15 +57,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_model::{Document, Trace};
 
+pub use argument_keys::declare_keys;
 pub use calls::{CallStream, CallWords, Mark, ThreadCalls};
 pub use choose::{ChosenTrace, Look, choose, rank_of};
 pub use discover::discover;
 pub use error::{Limit, ReadError};
 pub use firefox::write_firefox;
 pub use heap::write_memory;
-pub use kineto::{
-    declare_keys, notes as kineto_notes, read_phases, write_chrome, write_chrome_with, write_events,
-};
+pub use kineto::{notes as kineto_notes, read_phases, write_chrome, write_chrome_with, write_events};
 pub use lprof::write_lprof;
 pub use pprof::write_pprof;
 pub use pstats::write_pstats;

@@ -36,7 +36,7 @@ impl WholeFile {
         file.into_inner().map_err(io::IntoInnerError::into_error)
     }
 
-    /// The unfinished file itself, for who writes it in another way, or wants it on the disk before it gets its name.
+    /// The unfinished file itself, for callers that write it in another way, or wants it on the disk before it gets its name.
     pub fn file(&mut self) -> io::Result<File> {
         let file = self.open()?;
         file.flush()?;

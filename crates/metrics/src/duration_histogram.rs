@@ -1,6 +1,6 @@
 //! How durations are spread, in seconds: a base-2 exponential histogram whose buckets never move.
 //!
-//! Monitors count nanoseconds, everybody else wants seconds, and 10^9 is not a power of the buckets' base: at scale 5 the two
+//! Monitors count nanoseconds, everyone else wants seconds, and 10^9 is not a power of the buckets' base: at scale 5 the two
 //! grids are 956.715 buckets apart. Shifting by 957 would put every latency 0.62% too low. So each bucket of nanoseconds
 //! goes, as a whole, into the one bucket of scale 8 (0.27% wide) that holds its middle. A duration is then in a bucket whose
 //! bounds are off by 1.36% at most: 1.09% is the monitor's own error, 0.27% is the width of the new bucket.

@@ -10,7 +10,7 @@
 //! - Retention removes old hours. An hour that is over for [`SETTLED_HOURS`] is added to sums in memory once and not looked
 //!   at again, so it may go. Before that, what was read of an hour stays even if its files vanish.
 //! - The exporter starts again, or another worker takes over the port. The sums of settled hours are kept in the
-//!   directory (`saved_totals.rs`), with the hours that are in them, so everybody gets the same sums whenever they start.
+//!   directory (`saved_totals.rs`), with the hours that are in them, so everyone gets the same sums whenever they start.
 //!   Where the directory cannot be written, counters begin anew with what is there, and that is said.
 //! - The directory is gone for a moment (a mount). Without its mark nothing is read, and the numbers from before stay.
 //!

@@ -83,7 +83,7 @@ fn exchange(py: Python<'_>, place: &AtomicPtr<ffi::PyObject>, new: Option<Py<PyA
     }
 }
 
-/// Whether regions are kept by anybody.
+/// Whether anyone keeps regions.
 #[pyfunction]
 pub(crate) fn is_recording() -> bool {
     TORCH_RECORDS.load(Ordering::Relaxed) || stepscope_record::is_recording()
@@ -94,7 +94,7 @@ pub(crate) fn forget_after_fork() {
     NAMES.with_borrow_mut(Vec::clear);
 }
 
-/// The object in memory. Python zeroes it; `name` is set before anybody sees it.
+/// The object in memory. Python zeroes it; `name` is set before anyone sees it.
 #[repr(C)]
 struct Region {
     head: ffi::PyObject,
@@ -134,7 +134,7 @@ unsafe fn enter_region(py: Python<'_>, region: *mut Region) -> PyResult<()> {
     }
 }
 
-/// The number of the stack that a region is entered from, if anybody wants to know it.
+/// The number of the stack that a region is entered from, if anyone wants to know it.
 #[inline]
 fn stack_here(py: Python<'_>) -> PyResult<u32> {
     let note = STACKS.load(Ordering::Relaxed);

@@ -44,7 +44,7 @@ fn quiet<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
 #[pyclass(module = "stepscope._native", frozen, weakref)]
 pub(crate) struct Service {
     monitor: Mutex<Arc<RequestRecorder>>,
-    /// Numbers of names, as Python's own dicts: a sample there takes less than reading a text.
+    /// Numbers of names, as Python's own dicts: finding a name there takes less than copying its text.
     routes: Py<PyDict>,
     regions: Py<PyDict>,
     /// Of the context variable that holds the request of this thread or task.

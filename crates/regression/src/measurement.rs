@@ -138,6 +138,17 @@ impl Measurement {
         }
     }
 
+    /// What represents all values of a metric, given by name.
+    pub fn center(&self, name: &str) -> Option<f64> {
+        let metric = Metric::parse(name).ok()?;
+        self.sample(&metric).center(metric.statistic)
+    }
+
+    /// The metric to go by if no one says which: steps if there are any.
+    pub fn usual_metric(&self) -> &'static str {
+        if self.has("step_time") { "step_time" } else { "wall_time" }
+    }
+
     /// Whether any repeat has values of a metric.
     pub fn has(&self, key: &str) -> bool {
         self.repeats.iter().any(|repeat| repeat.values.contains_key(key))

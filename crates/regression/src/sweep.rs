@@ -4,6 +4,8 @@ use std::ffi::{OsStr, OsString};
 
 use stepscope_ground::Problem;
 
+use crate::Measurement;
+
 /// More combinations than this are a mistake.
 const MAX_COMBINATIONS: usize = 1_000;
 
@@ -87,6 +89,17 @@ pub struct Tradeoff {
     pub throughput: f64,
     /// Less is better; unknown for all or for none.
     pub memory: Option<f64>,
+}
+
+impl Tradeoff {
+    /// `items` is how many items a step has. `self_timed`: go by the throughput that the programs measured themselves. `None`
+    /// for what took no time.
+    pub fn of(measurement: &Measurement, items: Option<f64>, self_timed: bool) -> Option<Tradeoff> {
+        let ns = measurement.center(measurement.usual_metric()).filter(|ns| *ns > 0.0)?;
+        let measured = measurement.center("samples_per_s").filter(|_| self_timed);
+        let memory = measurement.center("peak_gpu_memory").or_else(|| measurement.center("peak_memory"));
+        Some(Tradeoff { throughput: measured.unwrap_or(items.unwrap_or(1.0) / (ns / 1e9)), memory })
+    }
 }
 
 /// Which combinations no other one beats in both throughput and memory.

@@ -160,5 +160,24 @@ pub fn compare_times(rounds: &[Round<'_>]) -> Comparison {
     found
 }
 
+/// What the runs without a fix say.
+#[derive(Copy, Clone, Debug, PartialEq)]
+pub struct Baseline {
+    pub mean_ns: f64,
+    /// How far the two runs of a round lie apart at most, as a share.
+    pub noise: f64,
+}
+
+impl Baseline {
+    pub fn of(rounds: &[[RunResult; 2]]) -> Baseline {
+        let times: Vec<f64> = rounds.iter().flatten().map(RunResult::time_ns).collect();
+        let apart = rounds.iter().map(|[first, second]| (first.time_ns() / second.time_ns()).ln().abs());
+        Baseline {
+            mean_ns: times.iter().sum::<f64>() / times.len().max(1) as f64,
+            noise: apart.fold(0.0, f64::max),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests;

@@ -29,7 +29,7 @@ pub(crate) fn reply(run: &CachedRun, path: &str, query: &str) -> Option<Result<R
     Some(match what {
         "ask" => ask(run, rest, query),
         "csv" => csv(run, rest, query),
-        "timeline" => Reply::json(&run.run.timeline().layout(run.run.trace())),
+        "timeline" => Reply::json(&run.timeline().layout(run.trace())),
         "tiles" => tiles(run, query),
         "names" => names(run, query),
         "slice" => slice(run, rest),
@@ -57,7 +57,7 @@ fn ask(run: &CachedRun, question: &str, query: &str) -> Result<Reply, Problem> {
 
 fn source_of(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
     let file = pairs(query).into_iter().find(|p| p.0 == "file").map(|p| p.1).unwrap_or_default();
-    Reply::json(&source(&run.run, &run.sources, &file)?)
+    Reply::json(&source(run, &run.sources, &file)?)
 }
 
 fn csv(run: &CachedRun, question: &str, query: &str) -> Result<Reply, Problem> {
@@ -82,7 +82,7 @@ fn tiles(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
         asked.split(',').take(MAX_TILES).map(tile_key).collect::<Option<_>>().ok_or_else(|| wrong(&asked))?;
     let mut body = timeline::wire_header(keys.len() as u32).to_vec();
     for key in keys {
-        run.run.timeline().tile(run.run.trace(), key, &mut body);
+        run.timeline().tile(run.trace(), key, &mut body);
     }
     Ok(Reply { body, kind: "application/octet-stream" })
 }
@@ -105,12 +105,12 @@ fn names(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
         .map(|id| id.parse().ok())
         .collect::<Option<_>>()
         .ok_or_else(|| wrong(&asked))?;
-    let names: Vec<&str> = ids.iter().map(|&id| run.run.timeline().name(run.run.trace(), id)).collect();
+    let names: Vec<&str> = ids.iter().map(|&id| run.timeline().name(run.trace(), id)).collect();
     Reply::json(&Names { names })
 }
 
 fn slice(run: &CachedRun, id: &str) -> Result<Reply, Problem> {
-    let details = run.run.timeline().details(run.run.trace(), number("slice", id)?);
+    let details = run.timeline().details(run.trace(), number("slice", id)?);
     Reply::json(&details.ok_or_else(|| Problem::new(format!("there is no slice {id}"), "search for its name"))?)
 }
 
@@ -118,7 +118,7 @@ fn area(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
     let asked = Window::parse(query)?;
     let rows = pairs(query).into_iter().find(|p| p.0 == "rows").map(|p| p.1).unwrap_or_default();
     let rows = row_ranges(&rows).ok_or_else(|| wrong(&rows))?;
-    Reply::json(&run.run.timeline().area(run.run.trace(), asked.from, asked.to, &rows))
+    Reply::json(&run.timeline().area(run.trace(), asked.from, asked.to, &rows))
 }
 
 /// From when to when, and in how many buckets.
@@ -177,7 +177,7 @@ fn search(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
             _ => {}
         }
     }
-    let hits = run.run.timeline().search(run.run.trace(), &asked);
+    let hits = run.timeline().search(run.trace(), &asked);
     Reply::json(&hits.map_err(|why| {
         Problem::new(
             format!("not a regular expression: {why}"),
@@ -188,13 +188,13 @@ fn search(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
 
 fn counters(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
     let asked = Window::parse(query)?;
-    let counters = run.run.timeline().counters(run.run.trace(), asked.from, asked.to, asked.buckets);
+    let counters = run.timeline().counters(run.trace(), asked.from, asked.to, asked.buckets);
     Reply::json(&Counters { counters })
 }
 
 fn critical(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
     let asked = Window::parse(query)?;
-    let pieces = path::within(run.run.critical_path(), run.run.trace(), (asked.from, asked.to), asked.buckets);
+    let pieces = path::within(run.critical_path(), run.trace(), (asked.from, asked.to), asked.buckets);
     Reply::json(&PathPieces { pieces })
 }
 
@@ -204,13 +204,13 @@ fn flames(run: &CachedRun, query: &str) -> Result<Reply, Problem> {
         match (key.as_str(), value.as_str()) {
             ("weight", "device") => weight = FlameWeight::Device,
             ("weight", "module") => weight = FlameWeight::Module,
-            ("step", step) => selection = run.run.all_steps().selection(&[number(&key, step)?]),
+            ("step", step) => selection = run.all_steps().selection(&[number(&key, step)?]),
             _ => {}
         }
     }
-    if let Some(profile) = run.run.profile().filter(|_| run.run.kind() == DocumentKind::Profile) {
+    if let Some(profile) = run.profile().filter(|_| run.kind() == DocumentKind::Profile) {
         let value = value_of(profile, None).unwrap_or(0);
         return Reply::json(&profile_flame(profile, value, &FlameQuery { weight, ..FlameQuery::default() }));
     }
-    Reply::json(&flame(run.run.trace(), &FlameQuery { weight, selection, ..FlameQuery::default() }))
+    Reply::json(&flame(run.trace(), &FlameQuery { weight, selection, ..FlameQuery::default() }))
 }

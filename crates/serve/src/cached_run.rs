@@ -1,6 +1,7 @@
 //! A run in memory, with the answers that were given about it.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use stepscope_analyse::findings::Thresholds;
@@ -31,9 +32,17 @@ pub(crate) struct CachedRun {
     answers: Mutex<HashMap<String, Arc<OnceLock<CachedAnswer>>>>,
 }
 
+impl Deref for CachedRun {
+    type Target = Run;
+
+    fn deref(&self) -> &Run {
+        &self.run
+    }
+}
+
 impl CachedRun {
     pub(crate) fn new(run: Arc<Run>, sources: SourceFiles, thresholds: Arc<Thresholds>) -> CachedRun {
-        // What every page needs, before anybody waits for it.
+        // What every page needs, before anyone waits for it.
         run.timeline();
         CachedRun { run, sources, thresholds, answers: Mutex::default() }
     }

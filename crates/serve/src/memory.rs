@@ -27,10 +27,10 @@ pub(crate) fn memory(run: &CachedRun, what: &str, query: &str) -> Option<Result<
         _ => return None,
     };
     let none = || Problem::new("this file is not a memory snapshot", "open a file of _dump_snapshot");
-    let Some(((snapshot, histories), view)) = run.run.snapshot().zip(run.run.memory_view()) else {
+    let Some(((snapshot, histories), view)) = run.snapshot().zip(run.memory_view()) else {
         return Some(Err(none()));
     };
-    let of = SnapshotView { view, snapshot, histories, places: run.run.places() };
+    let of = SnapshotView { view, snapshot, histories, places: run.places() };
     Some(asked(query).and_then(|asked| answer(&of, &asked)))
 }
 

@@ -7,21 +7,21 @@ use stepscope_ask::{Ask, Part, QUESTIONS, Question};
 
 /// The names of the pages.
 pub(crate) fn shown(run: &CachedRun) -> Vec<&'static str> {
-    let (trace, slices) = (run.run.trace(), run.run.trace().slices());
+    let (trace, slices) = (run.trace(), run.trace().slices());
     let mut pages = vec!["overview"];
-    let is_trace = run.run.kind() == DocumentKind::Trace;
+    let is_trace = run.kind() == DocumentKind::Trace;
     let has = |is: fn(Kind) -> bool| slices.kinds().iter().any(|kind| is(*kind));
     let operators = has(|kind| matches!(kind, Kind::HostOp | Kind::HostAnnotation));
     let device = has(|kind| matches!(kind, Kind::Kernel | Kind::Memcpy | Kind::Memset));
     let timeline = is_trace && (!slices.is_empty() || !trace.counters().is_empty());
-    let profile = run.run.profile();
+    let profile = run.profile();
     let stacks = profile.is_some_and(|profile| !profile.samples().is_empty() || !profile.calls.is_empty());
     let fixed = [
         ("timeline", timeline),
         ("operators", operators),
         ("kernels", device),
         ("flame", is_trace && !slices.is_empty() || stacks),
-        ("memory", run.run.snapshot().is_some()),
+        ("memory", run.snapshot().is_some()),
         ("diagnosis", is_trace && (device || has(|kind| kind == Kind::HostOp))),
     ];
     pages.extend(fixed.into_iter().filter(|(_, there)| *there).map(|(page, _)| page));
@@ -35,7 +35,7 @@ pub(crate) fn shown(run: &CachedRun) -> Vec<&'static str> {
 
 /// Whether one of the parts that give the question a page has rows.
 fn has_rows(run: &CachedRun, question: &'static Question) -> bool {
-    if question.page_parts.is_empty() || !question.answers_for(run.run.kind()) {
+    if question.page_parts.is_empty() || !question.answers_for(run.kind()) {
         return false;
     }
     let answer = run.ask(&format!("{}?[]", question.name), &Ask::about_all(question));

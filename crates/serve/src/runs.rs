@@ -148,7 +148,7 @@ impl Runs {
         self.lock().list.iter().map(Entry::listed).collect()
     }
 
-    /// Starts reading the first run, before anybody asks.
+    /// Starts reading the first run, before anyone asks.
     pub(crate) fn start_first(self: &Arc<Self>) {
         let first = self.lock().list.first().map(|entry| entry.id);
         if let Some(id) = first {

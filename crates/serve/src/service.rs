@@ -18,8 +18,8 @@ use crate::backend::Backend;
 use crate::question::{number, pairs};
 use crate::reply::Reply;
 
-/// How often the directory is looked at, while anybody listens.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How often the directory is looked at, while anyone listens.
+const CHECK_PERIOD: Duration = Duration::from_secs(1);
 /// Something is sent this often, so that both sides notice when the other one is gone.
 const BEAT_EVERY: Duration = Duration::from_secs(15);
 /// The longest period, in minutes: a year and a day.
@@ -43,15 +43,15 @@ pub(crate) fn reply(hours: &Hours, query: &str) -> Result<Reply, Problem> {
     Reply::json(&ServiceDashboard::make(hours, period, route)?)
 }
 
-/// Looks at the directory for as long as there may be anybody to tell.
+/// Checks the directory for as long as anyone may listen.
 pub(crate) async fn watch_directory(backend: Arc<dyn Backend>, changes: Arc<watch::Sender<i64>>) {
     loop {
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(CHECK_PERIOD).await;
         if changes.receiver_count() == 0 {
             continue;
         }
         let backend = backend.clone();
-        // A sample may hang on a network drive.
+        // On a network drive, checking may hang.
         let look = move || backend.service().and_then(|hours| hours.dir().changed_ns());
         if let Ok(Some(changed)) = tokio::task::spawn_blocking(look).await {
             changes.send_if_modified(|known| std::mem::replace(known, changed) != changed);

@@ -198,7 +198,7 @@ fn shard_here() -> usize {
 
 /// A lock whose holder panicked holds counts all the same.
 impl Recorder {
-    /// Counts nothing yet. `targets` are by route; those of `*` are everybody's who has none.
+    /// Counts nothing yet. `targets` are by route; those of `*` are for all that have none.
     pub fn new(targets: HashMap<String, Vec<Target>>, limits: Limits, keep: ExemplarLimits) -> Self {
         let seed = std::time::SystemTime::now()
             .duration_since(std::time::UNIX_EPOCH)

@@ -120,7 +120,7 @@ pub(crate) fn append_record(path: &Path, payload: &[u8]) -> io::Result<()> {
     let length = file.metadata()?.len();
     let mut bytes = if length == 0 { header().to_vec() } else { Vec::new() };
     bytes.extend_from_slice(&record(payload));
-    // Only this process writes the file, so nothing of anybody else's is cut off.
+    // Only this process writes the file, so nothing of another's is cut off.
     file.write_all(&bytes).inspect_err(|_| drop(file.set_len(length)))
 }
 

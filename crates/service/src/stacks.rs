@@ -42,7 +42,7 @@ pub struct CountedStack {
     /// Its functions, the outermost first.
     pub frames: Vec<StackFrame>,
     /// In how many samples it was seen.
-    pub looks: u64,
+    pub samples: u64,
     /// The time that these cover.
     pub ns: u64,
 }
@@ -60,8 +60,8 @@ pub struct Stacks {
 
 impl Stacks {
     /// Samples of all of them together.
-    pub fn looks(&self) -> u64 {
-        self.stacks.iter().fold(0, |sum, stack| sum.saturating_add(stack.looks))
+    pub fn samples(&self) -> u64 {
+        self.stacks.iter().fold(0, |sum, stack| sum.saturating_add(stack.samples))
     }
 }
 
@@ -99,19 +99,20 @@ fn read(folder: &Path, period: Period, most: usize) -> Result<Stacks, Problem> {
                 found.hours.push(hour);
             }
             let period_ns = counted.period_ns;
-            counted.each(|frames, looks| {
+            counted.each(|frames, samples| {
                 let frames = match merged.contains_key(&frames) || merged.len() < most {
                     true => frames,
                     false => vec![other()],
                 };
                 let sums = merged.entry(frames).or_default();
-                sums.0 = sums.0.saturating_add(looks);
-                sums.1 = sums.1.saturating_add(looks.saturating_mul(period_ns));
+                sums.0 = sums.0.saturating_add(samples);
+                sums.1 = sums.1.saturating_add(samples.saturating_mul(period_ns));
             });
         }
     }
-    found.stacks = merged.into_iter().map(|(frames, (looks, ns))| CountedStack { frames, looks, ns }).collect();
-    found.stacks.sort_by(|a, b| b.looks.cmp(&a.looks).then_with(|| a.frames.cmp(&b.frames)));
+    found.stacks =
+        merged.into_iter().map(|(frames, (samples, ns))| CountedStack { frames, samples, ns }).collect();
+    found.stacks.sort_by(|a, b| b.samples.cmp(&a.samples).then_with(|| a.frames.cmp(&b.frames)));
     Ok(found)
 }
 

@@ -14,7 +14,7 @@ from .._user_code import is_user_code
 
 #: How long the program is looked at.
 LOOK_S = 1.0
-#: Seconds between two looks.
+#: Seconds between two samples.
 EVERY_S = 0.005
 #: Functions that are picked at most, and the share of looks that one must have.
 MAX_FUNCTIONS = 5
@@ -32,7 +32,7 @@ class HotFunctions:
         self._seconds = seconds
         self._over = threading.Event()
         self._counts: Counter[CodeType] = Counter()
-        self._thread = threading.Thread(target=self._look, name="stepscope-hot", daemon=True)
+        self._thread = threading.Thread(target=self._sample, name="stepscope-hot", daemon=True)
 
     def start(self) -> None:
         """Begin to look."""
@@ -43,7 +43,7 @@ class HotFunctions:
         self._over.set()
         self._thread.join()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         own = threading.get_ident()
         end_s = time.monotonic() + self._seconds
         while time.monotonic() < end_s:

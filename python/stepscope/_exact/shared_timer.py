@@ -20,7 +20,7 @@ Sums = dict[LineKey, tuple[int, int]]
 
 
 class SharedTimer:
-    """Runs while anybody wants it."""
+    """Runs while anyone wants it."""
 
     def __init__(self) -> None:
         self._lock = threading.RLock()

@@ -162,20 +162,20 @@ def _repeat_until_heard(number: int) -> bool:
     Python's handlers run between two instructions. A signal that comes right before a call that waits, as workers of
     pools wait for a lock, is not heard until that call is interrupted, which may be never.
     """
-    heard, told = os.pipe()
-    os.set_blocking(told, False)
-    others = signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    wakes, wakeup = os.pipe()
+    os.set_blocking(wakeup, False)
+    others = signal.set_wakeup_fd(wakeup, warn_on_full_buffer=False)
     if others != -1:
         signal.set_wakeup_fd(others)
-        os.close(heard)
-        os.close(told)
+        os.close(wakes)
+        os.close(wakeup)
         return False
     main = threading.get_ident()
 
     def repeat() -> None:
         came = b"-"
         while came and number not in came:
-            came = os.read(heard, 64)
+            came = os.read(wakes, 64)
         while came:
             time.sleep(0.1)
             signal.pthread_kill(main, number)

@@ -48,7 +48,7 @@ _MAX_NAMED = 4
 
 
 def words_about(started: int, seen: tuple[list[str], int, str | None] | None) -> tuple[list[str], list[str]]:
-    """What to say about this many children: what everybody has to know, and what a report has besides. ``seen`` are the
+    """What to say about this many children: what everyone has to know, and what a report has besides. ``seen`` are the
     names of those that were sampled, how many more there was no room for, and why some may not be; None: no one looked.
 
     >>> words_about(3, (["worker-1 (pid 7)", "worker-2 (pid 8)"], 0, None))[1]

@@ -74,7 +74,7 @@ class Iterations:
         self._watches: dict[str, Callable[[], None]] = {}
         #: What ends an iteration, in words; None as long as nothing was found.
         self.kind: str | None = None
-        #: When the first iteration ended, unless it had before anybody looked for it, and how many had ended before
+        #: When the first iteration ended, unless it had before anyone watched for it, and how many had ended before
         #: ``ended`` was called for the first time.
         self.first_ended_ns: int | None = None
         self.before = 0

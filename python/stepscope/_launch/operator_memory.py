@@ -28,10 +28,10 @@ RESULTS_PER_RECORDED = 12.0
 DEFAULT_BYTES = 8 << 30
 #: Allocations from here on are no part of the C library's heap.
 _MAPPED_BYTES = 32 << 20
-_EVERY_S = 0.1
-#: The process may grow by this much, whatever it holds; what is freed within so many looks does not count.
+_CHECK_PERIOD_S = 0.1
+#: The process may grow by this much, whatever it holds; what is freed within so many checks does not count.
 _MAX_KEPT_BYTES = 1 << 30
-_LOOKS = 10
+_CHECKS = 10
 
 
 class OperatorMemory:
@@ -48,7 +48,7 @@ class OperatorMemory:
         self._suspect = 0.0
         self._suspect_kept = max(limit, _MAX_KEPT_BYTES)
         self._resident_before = 0
-        self._resident: deque[int] = deque(maxlen=_LOOKS)
+        self._resident: deque[int] = deque(maxlen=_CHECKS)
 
     def start(self) -> None:
         """Begin to watch; not where the system does not tell what a process holds."""
@@ -67,7 +67,7 @@ class OperatorMemory:
     def _watch(self) -> None:
         hide_this_thread()
         asked = 0.0
-        while not self._ended.wait(_EVERY_S):
+        while not self._ended.wait(_CHECK_PERIOD_S):
             if self._grown() > self._suspect > asked:
                 asked = self._suspect
                 call_in_main_thread(self._look_closely)
@@ -80,7 +80,7 @@ class OperatorMemory:
         if not self._resident_before:
             return 0
         self._resident.append(_resident_bytes() - self._resident_before)
-        return min(self._resident) if len(self._resident) == _LOOKS else 0
+        return min(self._resident) if len(self._resident) == _CHECKS else 0
 
     def _look_at_all(self) -> None:
         kept = self._kept() - tensor_bytes(sys.maxsize)

@@ -110,7 +110,7 @@ class Phases:
 
 
 def _told(steady: _Steady) -> dict[str, int]:
-    told = {"iterations": steady.iterations}
+    phase = {"iterations": steady.iterations}
     if steady.timed:
-        told["iteration_ns"] = round(steady.timed_ns / steady.timed)
-    return told
+        phase["iteration_ns"] = round(steady.timed_ns / steady.timed)
+    return phase

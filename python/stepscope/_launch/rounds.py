@@ -8,7 +8,7 @@ from collections import deque
 #: A long iteration takes so many times as long as a usual one, as a pause does (``statistics/pauses.rs``), and this
 #: share of the longest lately: there are hiccups.
 _LONG_RATIO, _LONG_SHARE = 3.0, 0.25
-_LATELY = 16
+_RECENT_ROUNDS = 16
 #: Rounds of the same length in a row, before they are believed: what runs beside a program may hold it up regularly
 #: for a while.
 _MIN_ROUNDS = 8
@@ -23,7 +23,7 @@ class Rounds:
 
     def __init__(self, usual_ns: float) -> None:
         self._long_ns = _LONG_RATIO * usual_ns
-        self._lately_ns: deque[int] = deque(maxlen=_LATELY)
+        self._recent_ns: deque[int] = deque(maxlen=_RECENT_ROUNDS)
         #: Iterations since the latest round began with a long one, and what they took.
         self._count = 0
         self._times_ns = [0, 0]
@@ -56,5 +56,5 @@ class Rounds:
     def _is_long(self, took_ns: int) -> bool:
         if took_ns <= self._long_ns:
             return False
-        self._lately_ns.append(took_ns)
-        return took_ns >= _LONG_SHARE * max(self._lately_ns)
+        self._recent_ns.append(took_ns)
+        return took_ns >= _LONG_SHARE * max(self._recent_ns)

@@ -11,21 +11,19 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-import os
 import sys
 import tempfile
 import threading
 import time
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, Callable
+from typing import Any
 
 from .._current_run import CurrentRun
 from .._native import now_ns, phases_text
 from .._writing import cannot_write
 from ..config.profiling import ScheduleUnit, make_profile, path_of_run, write_trace
 from ..config.settings import Settings
-from ..errors import StepscopeError
 from ..profiler.bare_steps import BareSteps
 from ..profiler.frameworks import XLA_NAMES
 from ..profiler.metadata import program_metadata
@@ -36,6 +34,7 @@ from .iteration_clock import WARM_UP, IterationClock
 from .iterations import JAX_CALLS, Iterations
 from .main_thread import MainThreadTimer
 from .operator_memory import OperatorMemory, default_limit
+from .own_work import OwnWork
 from .phases import KEY as PHASES_KEY
 from .phases import Phases
 from .program_capture import ProgramCapture
@@ -102,27 +101,29 @@ class ScriptRecorder(CurrentRun):
         #: What only someone who asked for a report wants to know.
         self.remarks: list[str] = []
         self.words: list[str] = []  # the program as one would type it
-        self._process = os.getpid()
+        self._work = OwnWork(self.notes, self._phases.add_own)
+        self.soon = self._work.soon
         self._capture: ProgramCapture | None = None
         self._profile: Any = None
         self._explicit_steps = False
-        #: Whether what an iteration is cannot change any more.
-        self._settled = False
         self._counted = 0
         #: When the latest iteration ended.
         self._last_ended_ns = 0
         #: Whether the script has ended, and in it what was being recorded.
         self._ending = self._ended = False
         self._made_folder = False
+        #: In this thread, whether a profiler of PyTorch that starts is ours.
         self._here = threading.local()
-        self._lock = threading.RLock()
-        #: What is to be done in the main thread, though the script goes on.
-        self._overdue: Callable[[], None] | None = None
         self._timer: MainThreadTimer | None = None
-        self._iterations = Iterations(lambda first: self._safely(lambda: self._iteration_found(first)))
+        self._iterations = Iterations(lambda first: self._work.safely(lambda: self._iteration_found(first)))
         self._join: TorchJoin | None = None
         self._children = Children()
         self._started_at = self._first_at = self._joined_at = 0.0
+
+    @property
+    def _is_settled(self) -> bool:
+        """Whether what an iteration is cannot change any more."""
+        return not self._work.is_timed
 
     @property
     def _scheduled(self) -> bool:
@@ -140,7 +141,7 @@ class ScriptRecorder(CurrentRun):
     def start(self) -> None:
         """Begin to record."""
         self._started_at = time.monotonic()
-        self._safely(self._start)
+        self._work.safely(self._start)
         self._phases.begin()
 
     def _start(self) -> None:
@@ -155,7 +156,7 @@ class ScriptRecorder(CurrentRun):
             journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"),
             self._follow and unread is None,
             self.notes.append,
-            lambda: self._safely(self._framework_joined),
+            lambda: self._work.safely(self._framework_joined),
         )
         self._capture.metadata = program_metadata(self.words or [self._program])
         self._capture.start()
@@ -164,15 +165,15 @@ class ScriptRecorder(CurrentRun):
         self._join = TorchJoin(
             self._capture,
             lambda: self._end("the script started PyTorch's profiler itself"),
-            self._safely,
+            self._work.safely,
             imported=self._torch_imported,
             joined=self._torch_joined,
         )
         self._join.start()
         asked = self._settings.framework
-        self._beside = FrameworkJoin(self._capture, set(XLA_NAMES) if asked == "auto" else {asked}, self._safely)
-        self._safely(self._beside.start)
-        self._safely(self._iterations.watch_xla)
+        self._beside = FrameworkJoin(self._capture, set(XLA_NAMES) if asked == "auto" else {asked}, self._work.safely)
+        self._work.safely(self._beside.start)
+        self._work.safely(self._iterations.watch_xla)
 
     def _note_children(self) -> None:
         started = self._children.stop() if self._started_children is None else self._started_children
@@ -185,7 +186,7 @@ class ScriptRecorder(CurrentRun):
 
     def finish(self, ran: bool = True) -> None:
         """The script has ended: write what was recorded, if it ``ran`` at all."""
-        if os.getpid() != self._process:
+        if self._work.is_childs:
             self.notes.clear()  # A forked child that runs on to the script's end: all of this is its parent's.
             return
         self._finish(ran)
@@ -227,11 +228,11 @@ class ScriptRecorder(CurrentRun):
 
     def step(self, samples: float | None = None) -> None:
         if self._unit.counts("steps"):
-            self._safely(lambda: self._told_step(samples))
+            self._work.safely(lambda: self._told_step(samples))
 
     def _told_step(self, samples: float | None) -> None:
         if not self._explicit_steps:
-            if self._settled:
+            if self._is_settled:
                 return
             self._explicit_steps = True
             self._count_anew()
@@ -239,11 +240,11 @@ class ScriptRecorder(CurrentRun):
 
     def epoch(self) -> None:
         if self._unit.counts("epochs"):
-            self._safely(lambda: self._told_step(None))
+            self._work.safely(lambda: self._told_step(None))
 
     def profile_starts(self, profile: object) -> None:
         if not getattr(self._here, "starts_ours", False) and not getattr(profile, "beside_a_trace", False):
-            self._safely(self._step_aside)
+            self._work.safely(self._step_aside)
 
     def wrote(self, path: str) -> None:
         self.traces.append(Path(path))
@@ -269,7 +270,7 @@ class ScriptRecorder(CurrentRun):
             self._limit(TORCH_SECONDS)
 
     def _iteration_found(self, first: bool) -> None:
-        if self._here.busy > 1:
+        if self._work.depth > 1:
             return  # Steps that we mark for JAX's profiler are not the program's.
         if not self._explicit_steps and self._unit.counts("steps"):
             if first:
@@ -291,7 +292,7 @@ class ScriptRecorder(CurrentRun):
 
     def _settle(self) -> None:
         """From here on an iteration stays what it is."""
-        self._settled = True
+        self._work.is_timed = False
         self._iterations.settle()
 
     def _group(self, length: int) -> int:
@@ -337,7 +338,7 @@ class ScriptRecorder(CurrentRun):
                 profile.step(samples)
             if is_full or self._window_is_over:
                 self._leave_window()
-            elif not self._settled and records(profile.current_action):
+            elif not self._is_settled and records(profile.current_action):
                 self._settle()
 
     def _keep_schedule(self) -> None:
@@ -363,17 +364,17 @@ class ScriptRecorder(CurrentRun):
             self._capture.stop_operators()
         self._clock.start(self._total)
         if not self._counted and self._capture.has_torch:
-            self._stretch.expect(lambda: self.soon(self._begin_stretch))
+            self._stretch.expect(lambda: self._work.soon(self._begin_stretch))
 
     def _begin_stretch(self, loops_are_watched: bool = False) -> None:
         if self._counted or self._ended or self._capture is None:
             return
         if not loops_are_watched and self._iterations.watch_loops(sys._getframe()):
-            self._stretch.wait(lambda: self.soon(lambda: self._begin_stretch(True)))
+            self._stretch.wait(lambda: self._work.soon(lambda: self._begin_stretch(True)))
             return
         with self._ours():
             self._capture.begin_anew(sys.modules["torch"])
-        self._stretch.begin(BEGINNING_BYTES, lambda: self.soon(self._end_stretch))
+        self._stretch.begin(BEGINNING_BYTES, lambda: self._work.soon(self._end_stretch))
 
     def _end_stretch(self) -> None:
         if self._stretch.began_s is None or self._ended or self._capture is None:
@@ -401,7 +402,7 @@ class ScriptRecorder(CurrentRun):
             # No one asks for its samples any more, and those of hours would fill the memory.
             if self._self_sampled is None:
                 self._started_children = self._children.stop()
-            self._safely(capture.stop)
+            self._work.safely(capture.stop)
             capture.forget()
         if self._clock is not None:
             self._clock.close(self._total)
@@ -494,27 +495,21 @@ class ScriptRecorder(CurrentRun):
     def _time_is_over(self, seconds: float) -> None:
         """Called between any two instructions of the main thread, perhaps in the middle of something of ours."""
         if self._clock is not None and self._seconds is None:
-            self.soon(self._rest)
+            self._work.soon(self._rest)
             return
-        self.soon(lambda: self._end(f"{seconds:g} s were over (--seconds)"))
+        self._work.soon(lambda: self._end(f"{seconds:g} s were over (--seconds)"))
 
     def _memory_is_full(self, results_bytes: int) -> None:
         """Called as :meth:`_time_is_over` is."""
         if self._clock is not None:
-            self.soon(self._rest)
+            self._work.soon(self._rest)
             return
         after_s = time.monotonic() - self._joined_at
         reason = (
             f"{after_s:.1f} s of PyTorch's operators may take {results_bytes / (1 << 30):.1f} GiB of memory to be "
             "written (--max-memory)"
         )
-        self.soon(lambda: self._end(reason))
-
-    def soon(self, do: Callable[[], None]) -> None:
-        """In the main thread, when nothing of ours is at work there: now, or after it."""
-        self._overdue = do
-        if not getattr(self._here, "busy", 0):
-            self._safely(lambda: None)
+        self._work.soon(lambda: self._end(reason))
 
     def _end(self, reason: str | None) -> None:
         """Stop and write; ``reason`` says why before the script has ended."""
@@ -525,7 +520,7 @@ class ScriptRecorder(CurrentRun):
         if reason is not None:
             self.notes.append(f"recording ended early: {reason}")
         with self._ours():
-            self._safely(self._stop_and_save)
+            self._work.safely(self._stop_and_save)
 
     def _stop_and_save(self) -> None:
         self._learn_start_up()
@@ -542,7 +537,7 @@ class ScriptRecorder(CurrentRun):
             self._save(capture, {} if phases is None else {PHASES_KEY: phases})
 
     def _save(self, capture: ProgramCapture, entries: dict[str, str]) -> None:
-        self._safely(capture.stop)
+        self._work.safely(capture.stop)
         if self._window_is_over:
             capture.forget()
             return
@@ -575,26 +570,3 @@ class ScriptRecorder(CurrentRun):
 
     def _ours(self) -> AbstractContextManager[None]:
         return self._join.ours() if self._join is not None else contextlib.nullcontext()
-
-    def _note(self, error: Exception) -> None:
-        self.notes.append(str(error) if isinstance(error, StepscopeError) else f"{type(error).__name__}: {error}")
-
-    def _safely(self, do: Callable[[], None]) -> None:
-        """Call something of ours in the middle of the script, which must not notice what goes wrong."""
-        if os.getpid() != self._process:
-            return  # A forked child: what is recorded here is its parent's, and so is the lock.
-        self._here.busy = getattr(self._here, "busy", 0) + 1
-        in_main_thread = threading.current_thread() is threading.main_thread()
-        began_ns = now_ns() if in_main_thread and self._here.busy == 1 and not self._settled else None
-        try:
-            with self._lock:
-                do()
-                if self._overdue is not None and in_main_thread and self._here.busy == 1:
-                    overdue, self._overdue = self._overdue, None
-                    overdue()
-        except Exception as error:  # see above
-            self._note(error)
-        finally:
-            self._here.busy -= 1
-            if began_ns is not None:
-                self._phases.add_own(began_ns)

@@ -41,7 +41,7 @@ def watch_batches(stages: Sequence[str], module: Any, seen: Callable[[], None]) 
     if callbacks is None:
         return None
 
-    def told(begins: Any) -> Any:
+    def noted(begins: Any) -> Any:
         def begins_and_tells(callbacks: Any, *arguments: Any, **keywords: Any) -> Any:
             seen()
             return begins(callbacks, *arguments, **keywords)
@@ -49,7 +49,7 @@ def watch_batches(stages: Sequence[str], module: Any, seen: Callable[[], None]) 
         return begins_and_tells
 
     names = [f"on_{stage}_batch_begin" for stage in stages]
-    restores = [_replace(callbacks, name, told(vars(callbacks)[name])) for name in names if name in vars(callbacks)]
+    restores = [_replace(callbacks, name, noted(vars(callbacks)[name])) for name in names if name in vars(callbacks)]
 
     def remove() -> None:
         for restore in restores:

@@ -13,7 +13,7 @@ from statistics import fmean, median, stdev
 from .._native import pause_above
 from ..profiler.sampler import MAX_HZ
 
-#: Looks at the Python stacks per second, of this process and its children.
+#: Samples of the Python stacks per second, of this process and its children.
 SAMPLES_HZ = 100.0
 _SAMPLES_PER_WINDOW = 100
 
@@ -55,7 +55,7 @@ def without_pauses(times_ns: Sequence[int]) -> tuple[list[int], list[int]]:
 
 
 def samples_hz(window_ns: float) -> float:
-    """How often to look at the Python stacks while iterations are recorded: a short window needs many looks.
+    """How often to sample the Python stacks while iterations are recorded: a short window needs many samples.
 
     >>> [samples_hz(seconds * 1e9) for seconds in (0, 0.05, 0.5, 2)]
     [100.0, 1000.0, 200.0, 100.0]

@@ -33,9 +33,9 @@ class Problems:
         """Raise one error that names every problem; ``known`` are the settings there are."""
         if not self._found:
             return
-        told = [f"{place}: {sentence}" for place, sentence in self._found]
-        if len(told) == 1:
-            message = told[0]
+        sentences = [f"{place}: {sentence}" for place, sentence in self._found]
+        if len(sentences) == 1:
+            message = sentences[0]
         else:
-            message = f"{len(told)} problems with the settings of {self._section}:\n  " + "\n  ".join(told)
+            message = f"{len(sentences)} problems with the settings of {self._section}:\n  " + "\n  ".join(sentences)
         raise StepscopeError(message, hint="available settings: " + ", ".join(known))

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._native import Monitor, now_ns
 
-#: Seconds between two looks at the process's memory.
+#: Seconds between two readings of the process's memory.
 INTERVAL_S = 0.02
 _MEMORY_COUNTER = "process.rss_bytes"
 

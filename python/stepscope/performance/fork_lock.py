@@ -1,7 +1,7 @@
 """A lock that a forked child can have anew.
 
 Another thread of the parent may have held it at the moment of the fork. That thread is not in the child and would never
-let go, so the child takes a new lock inside the same object, which everybody who shares it then uses.
+let go, so the child takes a new lock inside the same object, which everyone who shares it then uses.
 """
 
 from __future__ import annotations

@@ -124,9 +124,9 @@ def leak_report(
             reasons.append(reason)
             grows_in = grows_in or name
         growths.append(growth)
-    growths, told = _with_readings(growths, aggregate, warmup, at_least_mb)
-    reasons += told
-    if told and growths and growths[0].verdict == LEAK:
+    growths, notes = _with_readings(growths, aggregate, warmup, at_least_mb)
+    reasons += notes
+    if notes and growths and growths[0].verdict == LEAK:
         grows_in = aggregate.name
     if not growths:
         reasons = ["no memory was measured: use track_system, track_gpu or detailed_memory"]

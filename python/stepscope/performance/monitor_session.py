@@ -60,7 +60,7 @@ class MonitorSession:
 
     @property
     def running(self) -> bool:
-        """Whether anybody needs samples now."""
+        """Whether anyone needs samples now."""
         return self._users > 0
 
     def open(self) -> int:

@@ -286,7 +286,7 @@ class PerformanceProfiler:
         return Unknown("this system does not say how much memory a process holds") if held is None else held / MB
 
     def get_current_gpu_memory(self) -> Metric:
-        """The share of the GPU's memory that is in use, by anybody: 0 to 1. Of several, the fullest in use."""
+        """The share of the GPU's memory that is in use, by any process: 0 to 1. Of several, the fullest in use."""
         torch = torch_with_cuda()
         if torch is not None:
             cuda = torch.cuda

@@ -26,7 +26,7 @@ class WatchSettings:
         return self.gpu or self.system or self.memory or self.energy or self.network or self.cpu_temperature
 
     def monitor(self) -> MonitorLike:
-        """The monitor that watches it, shared with everybody who watches the same."""
+        """The monitor that watches it, shared with everyone who watches the same."""
         return shared_monitor(
             self.interval_s,
             gpu=self.gpu,

@@ -20,7 +20,7 @@ def middleware(monitor: Counter, get_response: Callable[[Any], Any]) -> Callable
             with monitor.request(UNMATCHED, _id_of(asked)) as request:
                 try:
                     answer = await get_response(asked)
-                    _look(request, answer)
+                    _note(request, answer)
                     return answer
                 finally:
                     request.set_route(_name(asked))
@@ -31,7 +31,7 @@ def middleware(monitor: Counter, get_response: Callable[[Any], Any]) -> Callable
         with monitor.request(UNMATCHED, _id_of(asked)) as request:
             try:
                 answer = get_response(asked)
-                _look(request, answer)
+                _note(request, answer)
                 return answer
             finally:
                 request.set_route(_name(asked))
@@ -39,7 +39,7 @@ def middleware(monitor: Counter, get_response: Callable[[Any], Any]) -> Callable
     return answer
 
 
-def _look(request: ServiceRequest, answer: Any) -> None:
+def _note(request: ServiceRequest, answer: Any) -> None:
     if getattr(answer, "status_code", 0) >= 500:
         request.fail()
 

@@ -9,17 +9,17 @@ import time
 from collections import deque
 from typing import Any
 
-LOOK_EVERY = 0.005
-"""Seconds between two looks at a request that may become slow."""
-FIRST_LOOK = 0.2
+SAMPLE_PERIOD_S = 0.005
+"""Seconds between two samples of a request that may become slow."""
+SAMPLE_AFTER_SHARE = 0.2
 """The share of the last slow one's latency after which a request is sampled."""
-PATIENCE = 60.0
+MAX_ARMED_S = 60.0
 """Seconds that a slow request is waited for."""
-REST_S = 60.0
+MIN_PAUSE_S = 60.0
 """Seconds between two requests of a route that are looked into."""
-PROFILE_EVERY = 3600.0
+PROFILE_PERIOD_S = 3600.0
 """Seconds between two profiles."""
-IDLE_END = 1.0
+MAX_IDLE_S = 1.0
 """Seconds without a request to look at, after which sampling pauses."""
 MAX_TRIES = 5
 """Requests that are profiled until one is slow; starting and ending the profiler takes up to a second,
@@ -92,10 +92,10 @@ class Observer:
                 self.service.arm()
                 return
             wanted = self._stacks or self._profiles
-            if not wanted or now < self._armed_until or now - self._looked_at.get(route, -REST_S) < REST_S:
+            if not wanted or now < self._armed_until or now - self._looked_at.get(route, -MIN_PAUSE_S) < MIN_PAUSE_S:
                 return
-            self._armed_until = now + PATIENCE
-            self._slow_after = seconds * FIRST_LOOK
+            self._armed_until = now + MAX_ARMED_S
+            self._slow_after = seconds * SAMPLE_AFTER_SHARE
             self.service.arm(route)
 
     def begins(self, request: Any) -> None:
@@ -109,9 +109,9 @@ class Observer:
                 self._watched[id(request)] = (request, threading.get_ident(), _task(), now)
                 self._more.set()
                 if self._sampler is None or not self._sampler.is_alive():
-                    self._sampler = threading.Thread(target=self._look, name="stepscope-looks", daemon=True)
+                    self._sampler = threading.Thread(target=self._sample, name="stepscope-samples", daemon=True)
                     self._sampler.start()
-            profiles = self._profiles and self._profile is None and now - self._profiled_at > PROFILE_EVERY
+            profiles = self._profiles and self._profile is None and now - self._profiled_at > PROFILE_PERIOD_S
         if profiles:
             self._start_profile(request)
 
@@ -122,7 +122,7 @@ class Observer:
         if self._profile is not None and self._profile[0] is request:
             self._stop_profile(request)
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         idle = False
         while True:
             with self._lock:
@@ -134,9 +134,9 @@ class Observer:
                 if not watched:
                     self._more.clear()
             if not watched:
-                idle = not self._more.wait(IDLE_END)
+                idle = not self._more.wait(MAX_IDLE_S)
                 continue
-            time.sleep(LOOK_EVERY)
+            time.sleep(SAMPLE_PERIOD_S)
             frames = sys._current_frames()
             now = time.monotonic()
             for request, thread, task, begun in watched:

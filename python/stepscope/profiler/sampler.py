@@ -210,7 +210,7 @@ class _InsideSampler:
         try:
             due = time.monotonic()
             while True:
-                # Looks that were missed, because another thread held the interpreter, are not made up for: the
+                # Samples that were missed, because another thread held the interpreter, are not made up for: the
                 # next one is at the next whole period.
                 late_s = max(time.monotonic() - due, 0.0)
                 due += self._period_s * (1 + late_s // self._period_s)

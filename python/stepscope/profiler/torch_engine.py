@@ -234,7 +234,7 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
 
     Options this version does not have are left out with a warning. The owner is not kept alive by it."""
     base = torch.profiler.profile
-    told = weakref.ref(owner)
+    reference = weakref.ref(owner)
 
     class ObservedProfile(base):  # type: ignore[misc, valid-type]
         """PyTorch's profiler, whose owner learns when it records."""
@@ -254,12 +254,12 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
             self._loud_again = quiet_allocator(torch) if getattr(self, "profile_memory", False) else None
             with ours():
                 super().start_trace()
-            owner = told()
+            owner = reference()
             if owner is not None:
                 owner.torch_started()
 
         def stop_trace(self) -> None:
-            owner = told()
+            owner = reference()
             if owner is not None:
                 owner.torch_stopping()
             try:
@@ -272,7 +272,7 @@ def make_inner(torch: Any, owner: TorchOwner, options: Mapping[str, Any]) -> Any
                 owner.torch_stopped(self.profiler)
 
     def hand_over(_inner: Any) -> None:
-        owner = told()
+        owner = reference()
         if owner is not None:
             owner.hand_over()
 

@@ -11,7 +11,7 @@ _STARTERS = ("_prepare_profiler", "_enable_profiler")
 
 _watching: list[TorchGuard] = []
 _originals: dict[str, Any] = {}
-"""What stood there before; while anybody watches, ours stand there."""
+"""What stood there before; while anyone watches, ours stand there."""
 ours = Ours()
 
 

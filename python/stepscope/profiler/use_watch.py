@@ -1,4 +1,4 @@
-"""Noticing that the program begins to use JAX or TensorFlow. Neither tells, so a thread looks out for it."""
+"""Noticing that the program begins to use JAX or TensorFlow. Neither tells, so a thread checks."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Callable
 from .frameworks import in_use
 from .sampler import hide_this_thread
 
-_EVERY_S = 0.005
-#: After so many looks, the program takes its time, and so do we.
-_MANY = 400
-_RARELY_S = 0.05
+_PERIOD_S = 0.005
+#: After so many checks, the program takes its time, and so do we.
+_QUICK_CHECKS = 400
+_SLOW_PERIOD_S = 0.05
 
 
 class UseWatch:
@@ -23,19 +23,19 @@ class UseWatch:
         self._over = threading.Event()
 
     def start(self) -> None:
-        """Begin to look."""
+        """Begin to check."""
         threading.Thread(target=self._wait, name="stepscope-first-use", daemon=True).start()
 
     def stop(self) -> None:
-        """Look no more."""
+        """Stop checking."""
         self._over.set()
 
     def _wait(self) -> None:
         hide_this_thread()
-        looks = 0
+        checks = 0
         while not in_use(self._name):
-            looks += 1
-            if self._over.wait(_EVERY_S if looks < _MANY else _RARELY_S):
+            checks += 1
+            if self._over.wait(_PERIOD_S if checks < _QUICK_CHECKS else _SLOW_PERIOD_S):
                 return
         if not self._over.is_set():
             self._ready()

@@ -104,7 +104,13 @@ def names(document, name):
     return sum(event.get("name") == name and event.get("ph") == "X" for event in document["traceEvents"])
 
 
-@pytest.mark.parametrize("kind", PROGRAMS)
+#: `test_programs.py` has a program that accumulates gradients, and without them a model is called as with them.
+NIGHTLY = {"accumulated gradients", "inference with gradients"}
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.nightly] if kind in NIGHTLY else []) for kind in PROGRAMS]
+)
 def test_a_window_of_steady_iterations(kind, recorded):
     trace, document = recorded(PROGRAMS[kind])
     steps = len(trace.steps())

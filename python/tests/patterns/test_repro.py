@@ -47,7 +47,7 @@ def repro(*words: str) -> subprocess.CompletedProcess:
 
 
 #: The others import PyTorch twice each to prove the same.
-EVERY_TIME = ("aten::addmm", "aten::convolution")
+EVERY_TIME = ("aten::addmm",)
 
 
 @pytest.mark.parametrize("op", [op if op in EVERY_TIME else pytest.param(op, marks=pytest.mark.nightly) for op in OPS])

@@ -20,6 +20,8 @@ PACKAGE_PARENT = str(Path(stepscope.__file__).resolve().parent.parent)
 #: Collects garbage in every step, which is most of it.
 PROGRAM = """
     import gc, torch
+    gc.freeze()  # PyTorch's own objects: the program's are quicker to go through.
+    kept = [[number] for number in range(100_000)]
     model = torch.nn.Linear(64, 1)
     optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     while True:

@@ -54,7 +54,7 @@ impl<'a> Context<'a> {
 
     /// Compiling and loading of code inside the steps.
     pub(super) fn warm_up(&self) -> &WarmUp {
-        self.warm_up.get_or_init(|| warm_up::find(self))
+        self.warm_up.get_or_init(|| warm_up::find(self.run))
     }
 
     /// The functions of a program without operators; none where operators or devices say more.

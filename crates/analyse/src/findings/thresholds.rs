@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::RULES;
-use crate::names::nearest::nearest;
 use crate::roofline::efficiency::Efficiency;
 use crate::statistics::GrowthRule;
 
@@ -27,14 +25,14 @@ macro_rules! thresholds {
 pub(crate) use thresholds;
 
 /// Limits of severity, which all rules share.
-pub const SEVERITY: &[Threshold] = thresholds! {
+pub(super) const SEVERITY: &[Threshold] = thresholds! {
     "severity.high" = 0.20, "share of a step without the profiler that makes a finding high";
     "severity.medium" = 0.05, "share of a step without the profiler that makes a finding medium";
     "severity.low" = 0.01, "share of a step without the profiler below which a cost is not reported";
 };
 
 /// What well-made kernels reach of a device's peaks: assumptions that estimates of savings rest on.
-pub const ASSUMPTIONS: &[Threshold] = thresholds! {
+pub(super) const ASSUMPTIONS: &[Threshold] = thresholds! {
     "assume.matrix_efficiency" = Efficiency::ASSUMED.matrix,
         "share of the peak rate that large matrix products and convolutions reach on tensor cores";
     "assume.attention_efficiency" = Efficiency::ASSUMED.attention, "share of the peak rate that fused attention reaches";
@@ -45,7 +43,7 @@ pub const ASSUMPTIONS: &[Threshold] = thresholds! {
 };
 
 /// When memory keeps growing, whoever looks at it.
-pub const LEAKS: &[Threshold] = thresholds! {
+pub(super) const LEAKS: &[Threshold] = thresholds! {
     "leak.confidence" = GrowthRule::COUNTED.confidence,
         "how sure it must be that memory grows, and that it still does in the second half";
     "leak.steadiness" = GrowthRule::COUNTED.steadiness,
@@ -60,42 +58,11 @@ pub const LEAKS: &[Threshold] = thresholds! {
 /// The limits in force.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thresholds {
-    values: BTreeMap<String, f64>,
-    off: Vec<String>,
+    pub(super) values: BTreeMap<String, f64>,
+    pub(super) off: Vec<String>,
 }
 
 impl Thresholds {
-    /// Overrides a limit. An unknown name is refused with the nearest known one.
-    pub fn set(&mut self, name: &str, value: f64) -> Result<(), String> {
-        if !value.is_finite() || value < 0.0 {
-            return Err(format!("the threshold {name} must be a number of 0 or more"));
-        }
-        if Thresholds::all().any(|t| t.name == name) {
-            self.values.insert(name.to_owned(), value);
-            return Ok(());
-        }
-        Err(unknown("threshold", name, Thresholds::all().map(|t| t.name)))
-    }
-
-    pub fn switch_off(&mut self, rule: &str) -> Result<(), String> {
-        if !RULES.iter().any(|r| r.name == rule) {
-            return Err(unknown("rule", rule, RULES.iter().map(|r| r.name)));
-        }
-        self.off.push(rule.to_owned());
-        Ok(())
-    }
-
-    pub fn is_on(&self, rule: &str) -> bool {
-        !self.off.iter().any(|off| off == rule)
-    }
-
-    /// A limit; 0 for a name that no rule has.
-    pub fn get(&self, name: &str) -> f64 {
-        let default = || Thresholds::all().find(|t| t.name == name).map_or(0.0, |t| t.default);
-        debug_assert!(Thresholds::all().any(|t| t.name == name), "{name}");
-        self.values.get(name).copied().unwrap_or_else(default)
-    }
-
     /// When levels that are counted keep growing.
     pub fn counted_growth(&self) -> GrowthRule {
         GrowthRule {
@@ -120,22 +87,12 @@ impl Thresholds {
     pub fn sampled_growth(&self) -> GrowthRule {
         GrowthRule { fit: self.get("leak.fit"), ..self.read_growth() }
     }
-
-    pub fn all() -> impl Iterator<Item = &'static Threshold> {
-        SEVERITY.iter().chain(LEAKS).chain(ASSUMPTIONS).chain(RULES.iter().flat_map(|rule| rule.thresholds))
-    }
-}
-
-fn unknown<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match nearest(name, known, 1).first() {
-        Some(near) => format!("there is no {what} '{name}'; did you mean '{near}'?"),
-        None => format!("there is no {what} '{name}'"),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::RULES;
 
     #[test]
     fn limits_are_known_by_name() {

@@ -5,10 +5,10 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Kind, LaneId, Ns, SliceId};
 
-use crate::findings::Context;
 use crate::names::by_name::ByName;
 use crate::names::calls::is_first_use;
 use crate::replay::{HostPiece, Scenario};
+use crate::run::Run;
 use crate::scope::intervals::{Collector, Intervals};
 use crate::threads::activity::Activity;
 
@@ -64,12 +64,12 @@ impl Scenario for WarmUp {
 }
 
 /// Looks for it in all steps.
-pub(super) fn find(context: &Context<'_>) -> WarmUp {
+pub(super) fn find(run: &Run) -> WarmUp {
     let mut found = WarmUp::default();
-    let (host, slices) = (context.host(), context.trace().slices());
+    let (host, slices) = (run.host(), run.trace().slices());
     let Some(main) = host.main() else { return found };
     let windows: Vec<(Ns, Ns)> =
-        context.steps().steps.iter().map(|s| (Ns(s.host_start_ns), Ns(s.host_end_ns))).collect();
+        run.steps().steps.iter().map(|s| (Ns(s.host_start_ns), Ns(s.host_end_ns))).collect();
     let (mut compiling, mut loading) = (Collector::default(), Collector::default());
     // Ranges of steps may overlap; each moment is looked at once.
     let mut reach = Ns::MIN;
@@ -93,7 +93,7 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
         *all = all.saturating_add(ns.0).min(slices.dur(slice).0);
     };
     let mut strays = Collector::default();
-    let mut loads = ByName::new(context.trace(), loads_code);
+    let mut loads = ByName::new(run.trace(), loads_code);
     for id in
         slices.ids().filter(|&id| matches!(slices.kind(id), Kind::Overhead | Kind::Runtime | Kind::Driver))
     {
@@ -108,7 +108,7 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
             continue;
         }
         // The profiler does not say which thread loaded: the one in a call around it, else the main one.
-        match call_around(context, main, (start, end)) {
+        match call_around(run, main, (start, end)) {
             Some(call) => within(&mut found.shorter, call, end - start),
             None => strays.add(start, end),
         }
@@ -127,11 +127,11 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
     };
     let compiling = compiling.finish();
     let loading = loading.finish().subtract(&compiling);
-    if context.trace().meta().framework.is_some() {
+    if run.trace().meta().framework.is_some() {
         found.when = compiling.clone();
     }
-    for work in context.device_work().filter(|_| !found.when.is_empty()) {
-        let call = context.trace().links().launch(work);
+    for work in run.device_work().filter(|_| !found.when.is_empty()) {
+        let call = run.trace().links().launch(work);
         if call.is_some_and(|call| found.when.contains(slices.start(call))) {
             found.trials.insert(work);
         }
@@ -141,8 +141,8 @@ pub(super) fn find(context: &Context<'_>) -> WarmUp {
 }
 
 /// The call that a pause lies in, on the main thread or one of the first of the backward pass.
-fn call_around(context: &Context<'_>, main: LaneId, (start, end): (Ns, Ns)) -> Option<SliceId> {
-    let (host, slices) = (context.host(), context.trace().slices());
+fn call_around(run: &Run, main: LaneId, (start, end): (Ns, Ns)) -> Option<SliceId> {
+    let (host, slices) = (run.host(), run.trace().slices());
     let threads = [main].into_iter().chain(host.backward().iter().copied().take(MAX_THREADS));
     // A call around it is open in its middle; a short pause may lie just beside.
     let middle = Ns((start.0 / 2).saturating_add(end.0 / 2));

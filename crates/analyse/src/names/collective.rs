@@ -6,19 +6,19 @@ use serde::Serialize;
 #[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
-    /// Everybody gets the sum of everybody's.
+    /// Every rank gets the sum of all.
     AllReduce,
-    /// Everybody gets everybody's.
+    /// Every rank gets what all have.
     AllGather,
-    /// Everybody gets a part of the sum.
+    /// Every rank gets a part of the sum.
     ReduceScatter,
-    /// Everybody sends a part to each.
+    /// Every rank sends a part to each.
     AllToAll,
     /// One sends to all.
     Broadcast,
     /// One gets the sum.
     Reduce,
-    /// One gets everybody's.
+    /// One rank gets what all have.
     Gather,
     /// One sends each a part.
     Scatter,

@@ -11,12 +11,12 @@ const MIN_MAIN_SHARE: f64 = 0.4;
 
 impl Run {
     fn sampled(&self) -> &SampleLanes {
-        self.sampled.get_or_init(|| SampleLanes::new(self.trace()))
+        self.cached.sampled.get_or_init(|| SampleLanes::new(self.trace()))
     }
 
     /// Where the main thread is while it runs Python between operators, in the steps that means are over.
     pub fn python_places(&self) -> &PythonPlaces {
-        self.places.get_or_init(|| {
+        self.cached.places.get_or_init(|| {
             python_places(self.trace(), self.host(), self.callers(), self.sampled(), &self.counted_windows())
         })
     }

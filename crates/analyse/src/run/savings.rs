@@ -52,17 +52,17 @@ impl Run {
             let recording = self.recording();
             replay::build(self.trace(), &self.steps, self.host(), self.streams(), self.waits(), recording)
         };
-        self.replay.get_or_init(make)
+        self.cached.replay.get_or_init(make)
     }
 
     /// What recording cost the host.
     pub fn recording(&self) -> &Arc<Recording> {
-        self.whole.recording.get_or_init(|| Arc::new(Recording::new(self.trace(), self.host())))
+        self.whole.cached.recording.get_or_init(|| Arc::new(Recording::new(self.trace(), self.host())))
     }
 
     /// The mean step without the profiler: as it was timed, or else by replay (see [`crate::replay::recording`]).
     pub fn unprofiled(&self) -> &Unprofiled {
-        self.unprofiled.get_or_init(|| {
+        self.cached.unprofiled.get_or_init(|| {
             let replayed =
                 |share: f64| self.replay().run(&WithoutProfiler { change: &Unchanged, share }).replayed_ns;
             // What the replay is off by stays as it is.
@@ -108,7 +108,7 @@ impl Run {
 
     /// How much slower the devices run when this goes on for long.
     fn clocks(&self) -> &Clocks {
-        self.clocks.get_or_init(|| Clocks::new(self.trace(), self.costs(), self.steps.steps.len()))
+        self.cached.clocks.get_or_init(|| Clocks::new(self.trace(), self.costs(), self.steps.steps.len()))
     }
 
     /// The run replayed with some changes. A change that touches nothing is an error that names it.
@@ -139,6 +139,6 @@ impl Run {
 
     /// The chain of work and waiting that decided how long the steps took.
     pub fn critical_path(&self) -> &CriticalPath {
-        self.path.get_or_init(|| critical_path(self.trace(), &self.steps, self.replay()))
+        self.cached.path.get_or_init(|| critical_path(self.trace(), &self.steps, self.replay()))
     }
 }

@@ -25,13 +25,13 @@ impl Run {
         let run =
             Run::from_parts(DocumentKind::Profile, trace, OnceLock::from(profile), Some((snapshot, histories)));
         // No one else has it yet.
-        let _ = run.whole.places.set(places);
+        let _ = run.whole.cached.places.set(places);
         run
     }
 
     /// Where the snapshot's memory was asked for; empty for another file.
     pub fn places(&self) -> &Places {
-        self.whole.places.get_or_init(Places::default)
+        self.whole.cached.places.get_or_init(Places::default)
     }
 
     /// The snapshot of the file and the histories of its devices, if it is one.
@@ -42,6 +42,6 @@ impl Run {
     /// What pictures of the snapshot's memory are made of, if the file is one.
     pub fn memory_view(&self) -> Option<&MemoryView> {
         let (snapshot, histories) = self.snapshot()?;
-        Some(self.whole.memory_view.get_or_init(|| MemoryView::new(snapshot, histories, self.places())))
+        Some(self.whole.cached.memory_view.get_or_init(|| MemoryView::new(snapshot, histories, self.places())))
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 /// Every key in the table by which the reader of PyTorch's traces says what its arguments mean.
 fn keys() -> Vec<String> {
-    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/src/kineto/keys.rs");
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../formats/src/argument_keys.rs");
     let text = fs::read_to_string(table).unwrap();
     let rows = text.split_once("ATTRIBUTES: ").unwrap().1.split_once("];").unwrap().0;
     let quoted = |text: &str| text.split('"').nth(1).map(str::to_owned);

@@ -11,6 +11,7 @@ use super::attach::{Dump, Record, Top};
 use super::capture::Capture;
 use super::gate::{Baseline, Bisect, Check, History, Sweep};
 use super::monitor::Monitor;
+use super::page::Page;
 use super::production::Production;
 use super::trial::Try;
 use super::values::size;
@@ -155,26 +156,6 @@ pub(crate) struct View {
     /// Stop reading a trace after this much text and show what came before.
     #[arg(long, value_name = "BYTES", hide_short_help = true)]
     pub(crate) max_text_bytes: Option<u64>,
-}
-
-/// Where the browser's page is served.
-#[derive(Debug, Args)]
-pub(crate) struct Page {
-    /// Print the URL without opening a browser.
-    #[arg(long)]
-    pub(crate) no_open: bool,
-
-    /// Port to listen on (default: the first free one from 7007).
-    #[arg(long, value_name = "N")]
-    pub(crate) port: Option<u16>,
-
-    /// Address to listen on. Anything but localhost lets others on the network in if they know the token.
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1")]
-    pub(crate) host: std::net::IpAddr,
-
-    /// Serve the page from this folder instead of the one inside the program.
-    #[arg(long, value_name = "FOLDER", hide = true)]
-    pub(crate) ui_dir: Option<PathBuf>,
 }
 
 /// What to write, and where.

@@ -60,7 +60,7 @@ fn save(args: &Save, name: Name, out: &mut dyn Write) -> Result<(), Failure> {
     };
     measurement.traces = traces;
     let place = store.add(&args.name, &measurement)?;
-    let metric = measure::metric(measure::usual_metric(&measurement))?;
+    let metric = measure::metric(measurement.usual_metric())?;
     let value = measurement.sample(&metric).center(metric.statistic);
     let value = value.map_or(String::new(), |value| format!(", {metric} {}", metric.quantity.text(value)));
     let repeats = measurement.repeats.len();

@@ -17,9 +17,9 @@ use crate::args::Bisect;
 use crate::failure::{Failure, Outcome};
 use crate::input::remark;
 
-/// The first looks at whether the answer is clear, after so many pairs; each later one is after as many as the two before it together.
-const FIRST_LOOKS: [usize; 2] = [5, 8];
-/// How often the whole of one comparison may be wrong; each sample gets its part.
+/// After how many pairs it is first tested whether the answer is clear; each later test is after as many as the two before it together.
+const FIRST_TESTS: [usize; 2] = [5, 8];
+/// How often the whole of one comparison may be wrong; each interim test gets its part.
 const MAX_ERROR_RATE: f64 = 0.05;
 
 pub(super) fn run(args: &Bisect, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Bisect, out: &mut dyn Write, outcome: &mut Outcome) -> 
         other: Tree::new(&repository, "other")?,
         prepare: args.prepare.clone(),
         metric,
-        looks: looks(args.timing.repeats as usize),
+        test_points: test_points(args.timing.repeats as usize),
     };
     if let Err(why) = search.good.check_out(&good).and_then(|()| search.prepared(&search.good.folder)) {
         return Err(Failure::wrong_use(
@@ -107,19 +107,19 @@ struct Search {
     prepare: Option<String>,
     metric: Option<Metric>,
     /// After how many pairs it is looked whether the answer is clear.
-    looks: Vec<usize>,
+    test_points: Vec<usize>,
 }
 
-/// When to look, the last time after all pairs that may run. Looking rarely costs few errors: each sample has its share of them.
-fn looks(most: usize) -> Vec<usize> {
-    let [mut next, mut after] = FIRST_LOOKS;
-    let mut looks = Vec::new();
+/// When to test, the last time after all pairs that may run. Few tests cost few errors: each has its share of them.
+fn test_points(most: usize) -> Vec<usize> {
+    let [mut next, mut after] = FIRST_TESTS;
+    let mut test_points = Vec::new();
     while next < most {
-        looks.push(next);
+        test_points.push(next);
         (next, after) = (after, next + after);
     }
-    looks.push(most);
-    looks
+    test_points.push(most);
+    test_points
 }
 
 impl Search {
@@ -169,18 +169,18 @@ impl Search {
         Ok(judgment)
     }
 
-    /// Runs both in turns until `clear` says so, or to the last sample. `None`: the command fails in the other commit.
+    /// Runs both in turns until `clear` says so, or to the last test. `None`: the command fails in the other commit.
     fn compare(&mut self, clear: &mut dyn FnMut(&Comparison) -> bool) -> Result<Option<Comparison>, Failure> {
         let at = |folder: &Path| Bare { folder: Some(folder.to_owned()), ..self.bare.clone() };
         let (before, now) = (at(&self.good.folder), at(&self.other.folder));
         let (mut a, mut b) = (MeasurementBuilder::new(&before)?, MeasurementBuilder::new(&now)?);
         let rule = Rule {
             margin: 0.0,
-            confidence: 1.0 - MAX_ERROR_RATE / self.looks.len() as f64,
+            confidence: 1.0 - MAX_ERROR_RATE / self.test_points.len() as f64,
             in_turns: true,
             ..Rule::default()
         };
-        let most = self.looks.last().copied().unwrap_or(1);
+        let most = self.test_points.last().copied().unwrap_or(1);
         for turn in turns(most) {
             match turn {
                 Turn::Baseline => a.add(before.once().map_err(Problem::from)?)?,
@@ -191,12 +191,12 @@ impl Search {
                 },
             }
             let pairs = a.so_far().repeats.len();
-            if pairs != b.so_far().repeats.len() || !self.looks.contains(&pairs) {
+            if pairs != b.so_far().repeats.len() || !self.test_points.contains(&pairs) {
                 continue;
             }
             let metric = match &self.metric {
                 Some(metric) => metric.clone(),
-                None => measure::metric(measure::usual_metric(b.so_far()))?,
+                None => measure::metric(b.so_far().usual_metric())?,
             };
             if let Some(lacks) = [a.so_far(), b.so_far()].into_iter().find(|m| !m.has(&metric.key)) {
                 return Err(Failure::wrong_use(
@@ -231,14 +231,14 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
-    use super::looks;
+    use super::test_points;
 
     #[test]
     fn the_last_look_is_after_all_repeats() {
-        assert_eq!(looks(20), [5, 8, 13, 20]);
-        assert_eq!(looks(21), [5, 8, 13, 21]);
-        assert_eq!(looks(100), [5, 8, 13, 21, 34, 55, 89, 100]);
-        assert_eq!(looks(5), [5]);
-        assert_eq!(looks(1), [1]);
+        assert_eq!(test_points(20), [5, 8, 13, 20]);
+        assert_eq!(test_points(21), [5, 8, 13, 21]);
+        assert_eq!(test_points(100), [5, 8, 13, 21, 34, 55, 89, 100]);
+        assert_eq!(test_points(5), [5]);
+        assert_eq!(test_points(1), [1]);
     }
 }

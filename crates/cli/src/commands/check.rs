@@ -29,9 +29,7 @@ pub(super) fn run(args: &Check, out: &mut dyn Write, outcome: &mut Outcome) -> R
     let conditions = if conditions.is_empty() {
         vec![Condition::parse(&format!(
             "{}>+5%",
-            measure::usual_metric(
-                baseline.as_ref().filter(|before| !before.has("step_time")).unwrap_or(&current)
-            )
+            baseline.as_ref().filter(|before| !before.has("step_time")).unwrap_or(&current).usual_metric()
         ))?]
     } else {
         conditions

@@ -241,11 +241,6 @@ fn imported(path: &Path) -> Result<Option<Measurement>, Failure> {
     Ok(if ours { Some(Measurement::from_json(&text, &place)?) } else { None })
 }
 
-/// The metric to go by if no one says which: steps if there are any.
-pub(super) fn usual_metric(measurement: &Measurement) -> &'static str {
-    if measurement.has("step_time") { "step_time" } else { "wall_time" }
-}
-
 pub(super) fn metric(name: &str) -> Result<Metric, Failure> {
     Ok(Metric::parse(name)?)
 }

@@ -148,7 +148,7 @@ fn start(program: &OsString, rest: &[OsString], subprocesses: bool) -> Result<(S
     }
 }
 
-/// Looks until the time is over, the program has ended, or someone presses Ctrl-C.
+/// Takes samples until the time is over, the program has ended, or someone presses Ctrl-C.
 fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page>) -> Sampling {
     let period = Duration::from_secs_f64(1.0 / args.rate);
     let began = Instant::now();
@@ -164,7 +164,7 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page
         if let Some(wait) = due.checked_duration_since(now) {
             std::thread::sleep(wait);
         }
-        // Looks that were missed are not made up for.
+        // Missed samples are not made up for.
         while due <= Instant::now() {
             due += period;
         }

@@ -53,10 +53,12 @@ pub(super) fn run(args: &Sweep, out: &mut dyn Write) -> Result<(), Failure> {
     }
     let tried = time(&bares, args.timing.repeats as usize)?;
     // What programs say themselves is no guess; but all of them must.
-    let told = tried.iter().all(|measurement| measurement.has("samples_per_s"));
+    let self_timed = tried.iter().all(|measurement| measurement.has("samples_per_s"));
     let mut rows = Vec::new();
     for (combination, measurement) in all.into_iter().zip(tried) {
-        let worth = worth(&measurement, items.map(|at| combination[at].as_str()), told)?;
+        let items = items.and_then(|at| combination[at].parse::<f64>().ok());
+        let worth = Tradeoff::of(&measurement, items, self_timed)
+            .ok_or_else(|| Failure::wrong_use("the command took no time", "run something longer"))?;
         rows.push(Trial { combination, measurement, worth });
     }
     print(args, &settings, &rows, items, out)
@@ -141,22 +143,6 @@ fn used(monitor: &MachineSampler, from_ns: i64, to_ns: i64) -> Vec<(&'static str
         .collect()
 }
 
-fn center(measurement: &Measurement, name: &str) -> Option<f64> {
-    let metric = stepscope_regression::Metric::parse(name).ok()?;
-    measurement.sample(&metric).center(metric.statistic)
-}
-
-fn worth(measurement: &Measurement, items: Option<&str>, told: bool) -> Result<Tradeoff, Failure> {
-    let metric = measure::usual_metric(measurement);
-    let ns = center(measurement, metric)
-        .filter(|ns| *ns > 0.0)
-        .ok_or_else(|| Failure::wrong_use("the command took no time", "run something longer"))?;
-    let items = items.and_then(|text| text.parse::<f64>().ok()).unwrap_or(1.0);
-    let told = center(measurement, "samples_per_s").filter(|_| told);
-    let memory = center(measurement, "peak_gpu_memory").or_else(|| center(measurement, "peak_memory"));
-    Ok(Tradeoff { throughput: told.unwrap_or(items / (ns / 1e9)), memory })
-}
-
 fn print(
     args: &Sweep,
     settings: &[Setting],
@@ -186,8 +172,8 @@ fn print(
         unit: per,
         speedup: tried.worth.throughput / first.throughput,
         memory_bytes: tried.worth.memory,
-        gpu_utilization: center(&tried.measurement, "gpu_utilization"),
-        energy_j: center(&tried.measurement, "energy"),
+        gpu_utilization: tried.measurement.center("gpu_utilization"),
+        energy_j: tried.measurement.center("energy"),
         front: on_front[at],
         pick: best == Some(at),
         repeats: tried.measurement.repeats.len(),

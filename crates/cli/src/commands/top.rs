@@ -99,7 +99,7 @@ impl TopSession {
     /// One table for a script.
     fn once(&mut self, args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
         let runs = self.look_for(args.duration.unwrap_or(REDRAW_PERIOD), &mut || false);
-        if !runs && self.counts.looks() == 0 {
+        if !runs && self.counts.samples() == 0 {
             return Err(Failure::wrong_use(
                 format!("process {} ended before it was seen", self.pid),
                 "`stepscope record -- python script.py` samples a program from its start",

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 
 use regex::Regex;
 
@@ -270,15 +271,16 @@ fn no_files_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
     for folder in std::fs::read_dir(root().join("crates")).unwrap() {
         let source = folder.unwrap().path().join("src");
-        let modules: BTreeMap<Vec<String>, PathBuf> =
+        let modules: Modules =
             rust_files(&source).into_iter().map(|file| (module_of(&source, &file), file)).collect();
+        let exports =
+            modules.iter().flat_map(|(module, file)| exports(module, &code(file), &modules)).collect();
         let mut arrows: BTreeMap<&[String], BTreeSet<&[String]>> = BTreeMap::new();
         // Tests may look anywhere.
         let code = modules.iter().filter(|(module, _)| module.last().is_none_or(|name| name != "tests"));
         for (module, file) in code {
             for path in imports_from(file, module) {
-                let target = (0..=path.len()).rev().find_map(|n| modules.get_key_value(&path[..n]));
-                let Some((target, _)) = target else { continue };
+                let Some(target) = declaring(path, &modules, &exports) else { continue };
                 // A module and all that is declared in it are one room: an arrow leads from room to room of one house.
                 let shared = module.iter().zip(target).take_while(|(a, b)| a == b).count();
                 if shared < module.len().min(target.len()) {
@@ -293,6 +295,56 @@ fn no_files_import_each_other_in_a_circle() {
         }
     }
     assert_eq!(circles, Vec::<String>::new());
+}
+
+type Modules = BTreeMap<Vec<String>, PathBuf>;
+/// The path of a name that a module gives on, and where it has it from.
+type Exports = BTreeMap<Vec<String>, Vec<String>>;
+
+/// The module in which something is declared, wherever else it can be had.
+fn declaring<'a>(mut path: Vec<String>, modules: &'a Modules, exports: &Exports) -> Option<&'a [String]> {
+    loop {
+        let (module, _) = (0..=path.len()).rev().find_map(|n| modules.get_key_value(&path[..n]))?;
+        let name = path.get(..=module.len()).and_then(|name| exports.get(name));
+        let Some(from) = name.filter(|from| from.len() > module.len() && !path.starts_with(from)) else {
+            return Some(module);
+        };
+        path = [from, &path[module.len() + 1..]].concat();
+    }
+}
+
+/// What a module gives on of what is declared below it.
+fn exports(module: &[String], code: &str, modules: &Modules) -> Exports {
+    static GIVEN: LazyLock<Regex> =
+        LazyLock::new(|| Regex::new(r"(?m)^pub(?:\([a-z]+\))? use (?:self::)?([^;]+);").unwrap());
+    let mut exports = Exports::new();
+    for given in GIVEN.captures_iter(code) {
+        let mut paths = Vec::new();
+        tree(&mut given[1].chars().peekable(), &mut module.to_vec(), &mut paths);
+        for path in paths.into_iter().filter(|path| path.len() > module.len() + 1) {
+            if modules.contains_key(&path[..=module.len()]) {
+                exports.insert([module, &path[path.len() - 1..]].concat(), path);
+            }
+        }
+    }
+    exports
+}
+
+#[test]
+fn a_name_is_declared_in_one_module() {
+    let path = |text: &str| -> Vec<String> { text.split("::").map(str::to_owned).collect() };
+    let modules: Modules =
+        ["findings", "findings::context", "run"].map(|name| (path(name), PathBuf::new())).into();
+    let code =
+        "pub(crate) use context::{Context, inner::Deep};\nuse context::Private;\npub use other::Elsewhere;";
+    let exports = exports(&path("findings"), code, &modules);
+    assert_eq!(exports.len(), 2, "{exports:?}");
+    let declaring = |text: &str| declaring(path(text), &modules, &exports).map(|module| module.join("::"));
+    assert_eq!(declaring("findings::Context").as_deref(), Some("findings::context"));
+    assert_eq!(declaring("findings::Deep::new").as_deref(), Some("findings::context"));
+    assert_eq!(declaring("findings::Private").as_deref(), Some("findings"));
+    assert_eq!(declaring("run::Run::new").as_deref(), Some("run"));
+    assert_eq!(declaring("std::fmt"), None);
 }
 
 /// The shortest way from a module back to itself.

@@ -318,7 +318,7 @@ fn stacks_of_a_program_become_flame_graphs() {
     let (path, stop) = (folder.display().to_string(), folder.with_extension("stop"));
     let words = ["--", &python(), "-c", BUSY, stop.to_str().unwrap()];
     let mut monitor = begin(&[&["monitor", "-o", &path, "-q", "--sample", "100"], &words[..]].concat());
-    // A Python that is not there at once is looked for after 1 s, and after 2 s more: by then there were 300 looks.
+    // A Python that is not there at once is looked for after 1 s, and after 2 s more: by then there were 300 samples.
     wait_for_looks(&mut monitor, 450);
     fs::write(&stop, "").unwrap();
     let output = monitor.ended();
@@ -326,12 +326,12 @@ fn stacks_of_a_program_become_flame_graphs() {
     let found = stacks(&folder, Period::last(120, now_ns())).unwrap();
     let looks_of = |name: &str| {
         let of = found.stacks.iter().filter(|stack| stack.frames.iter().any(|frame| frame.name == name));
-        of.map(|stack| stack.looks).sum::<u64>() as f64
+        of.map(|stack| stack.samples).sum::<u64>() as f64
     };
     let (all, most) = (looks_of("spin"), looks_of("three_quarters"));
-    assert!(all > 50.0 && all <= found.looks() as f64, "{all} of {} looks", found.looks());
+    assert!(all > 50.0 && all <= found.samples() as f64, "{all} of {} samples", found.samples());
     let truth = numbers(&text(&output.stdout))[1];
-    // Chance alone stays within 10 points of 300 looks.
+    // Chance alone stays within 10 points of 300 samples.
     assert!((most / all - truth).abs() < 0.15, "{most} of {all} is not {truth}");
     let table = run(&["production", "flame", &path, "--last", "2h"]);
     let table = text(&table.stdout);
@@ -360,10 +360,10 @@ fn stacks_of_a_program_become_flame_graphs() {
 /// Stacks of one hour, as a monitor would have counted them.
 fn hour_of_stacks(folder: &Path, at_ns: i64, counts: &[(&[&str], u64)]) {
     let mut writer = StackWriter::open(folder, 50_000_000, at_ns).unwrap();
-    for (names, looks) in counts {
+    for (names, samples) in counts {
         let frame = |name: &&str| StackFrame { name: (*name).to_owned(), file: "serve.py".to_owned(), line: 1 };
         let frames: Vec<u32> = names.iter().map(frame).map(|frame| writer.frame(&frame)).collect();
-        writer.add(&frames, *looks);
+        writer.add(&frames, *samples);
     }
     assert_eq!(writer.write(), None);
 }
@@ -382,7 +382,7 @@ fn two_hours_are_compared() {
     let table = text(&output.stdout);
     let line = |name: &str| table.lines().find(|line| line.starts_with(name)).unwrap_or_default().to_owned();
     let words = |name: &str| line(name).split_whitespace().map(str::to_owned).collect::<Vec<_>>();
-    // 20% of 1,000 looks, then 75% of 2,000.
+    // 20% of 1,000 samples, then 75% of 2,000.
     assert_eq!(words("decode")[1..4], ["20.0%", "75.0%", "+55.0"], "{table}");
     assert_eq!(words("encode")[1..4], ["80.0%", "25.0%", "-55.0"], "{table}");
     let svg = folder.join("changed.svg");

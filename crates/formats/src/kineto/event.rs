@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use stepscope_model::{ArgValue, NoteKind, StrId, Tag, TraceBuilder};
 
-use super::keys::{CALL_STACK, Keys, declare_keys, declare_stack};
 use super::notes;
 use super::salvage;
 use super::scan::{Cursor, Number, RawString, ScanError, ScanResult};
 use super::text::unescape;
 use super::time::{Time, from_micros};
+use crate::argument_keys::{CALL_STACK, Keys, declare_keys, declare_stack};
 
 /// What an event's text says, texts already interned and arguments pushed but not committed.
 #[derive(Copy, Clone, Debug)]

@@ -9,11 +9,11 @@ use stepscope_model::{
 
 use super::category::{flow_kind_of, is_step, kind_of, point_kind_of, split_overload, stream_number};
 use super::event::{Event, EventParser};
-use super::keys::{ALLOCATION_NAME, OVERLOAD_KEY};
 use super::notes;
 use super::open_events::OpenEvents;
 use super::scan::{Cursor, ScanError, ScanResult};
 use super::time::Time;
+use crate::argument_keys::{ALLOCATION_NAME, OVERLOAD_KEY};
 
 /// What a category turned out to be.
 #[derive(Copy, Clone, Default)]

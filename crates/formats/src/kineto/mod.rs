@@ -9,7 +9,6 @@ mod document;
 mod entries;
 mod event;
 mod event_sink;
-mod keys;
 mod meta;
 pub mod notes;
 mod open_events;
@@ -28,8 +27,6 @@ use crate::reader::{Reader, trimmed};
 use crate::{OpenOptions, worker_name};
 
 pub(crate) use event::EVENT_MEMBER_PREFIX;
-pub(crate) use keys::OVERLOAD_KEY;
-pub use keys::declare_keys;
 pub use meta::read_phases;
 pub use write::{write_chrome, write_chrome_with, write_events};
 pub(crate) use write::{write_entry, write_events_at, write_names};

@@ -2,7 +2,9 @@
 
 use stepscope_model::{NoteKind, Severity};
 
-pub use crate::notes::{DAMAGED_COMPRESSION, INVALID_UTF8};
+pub use crate::notes::{
+    DAMAGED_COMPRESSION, INVALID_UTF8, NEGATIVE_DURATION, SUB_NANOSECOND, TIME_OUT_OF_RANGE,
+};
 
 /// What lies beyond a limit.
 pub const LIMIT_REACHED: &NoteKind = NoteKind::LIMIT_REACHED;
@@ -38,29 +40,9 @@ pub const BROKEN_EVENT: &NoteKind =
 pub const NO_TIME: &NoteKind =
     &NoteKind::new("no-time", Severity::Lost, 6, "events without a usable timestamp were set aside");
 
-/// A time beyond what 64-bit nanoseconds hold.
-pub const TIME_OUT_OF_RANGE: &NoteKind = &NoteKind::new(
-    "time-out-of-range",
-    Severity::Lost,
-    7,
-    "events with a time beyond 64-bit nanoseconds were set aside",
-);
-
-/// A duration under zero.
-pub const NEGATIVE_DURATION: &NoteKind =
-    &NoteKind::new("negative-duration", Severity::Repaired, 8, "negative durations were read as 0");
-
 /// A slice without its duration.
 pub const MISSING_DURATION: &NoteKind =
     &NoteKind::new("missing-duration", Severity::Repaired, 9, "slices without a duration were read as 0 long");
-
-/// Digits finer than a nanosecond.
-pub const SUB_NANOSECOND: &NoteKind = &NoteKind::new(
-    "sub-nanosecond",
-    Severity::Info,
-    10,
-    "timestamps finer than a nanosecond were rounded to the nearest",
-);
 
 /// A backslash that escapes nothing.
 pub const BAD_ESCAPE: &NoteKind = &NoteKind::new(

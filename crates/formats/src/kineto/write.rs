@@ -6,7 +6,8 @@ use std::io::{self, Write};
 
 use stepscope_model::{Attr, CounterRow, Decimal, Domain, FlowSide, LaneKey, Ns, PointKind, Tag, Trace, Value};
 
-use crate::kineto::{EVENT_MEMBER_PREFIX, OVERLOAD_KEY};
+use crate::argument_keys::OVERLOAD_KEY;
+use crate::kineto::EVENT_MEMBER_PREFIX;
 
 /// Writes the trace; slices lane by lane, then points, counters and allocations, then arrows.
 pub fn write_chrome(trace: &Trace, out: &mut impl Write) -> io::Result<()> {

@@ -2,6 +2,8 @@
 
 use stepscope_model::{ArgValue, Attr, Decimal, StrId, TraceBuilder};
 
+use crate::argument_keys::declare_keys;
+
 /// What a stat says about its event, beyond being kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
@@ -136,7 +138,7 @@ pub(super) struct Keys {
 impl Keys {
     /// Tells the builder what keys mean; before the first event.
     pub(super) fn declare(builder: &mut TraceBuilder) -> Keys {
-        crate::declare_keys(builder);
+        declare_keys(builder);
         declare(builder);
         Keys {
             recorded_name: builder.intern("recorded name"),

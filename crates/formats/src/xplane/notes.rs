@@ -2,8 +2,9 @@
 
 use stepscope_model::{NoteKind, Severity};
 
-pub(super) use crate::kineto_notes::{NEGATIVE_DURATION, SUB_NANOSECOND, TIME_OUT_OF_RANGE};
-pub(super) use crate::notes::{DAMAGED_COMPRESSION, INVALID_UTF8};
+pub(super) use crate::notes::{
+    DAMAGED_COMPRESSION, INVALID_UTF8, NEGATIVE_DURATION, SUB_NANOSECOND, TIME_OUT_OF_RANGE,
+};
 
 /// The file ends inside a plane.
 pub(super) const CUT_PLANE: &NoteKind =

@@ -119,7 +119,7 @@ fn trace_this_thread() {
 
 /// No more lines are timed for one of the two; whether no one had taken our place in this thread.
 pub(super) fn stop_lines(py: Python<'_>, own: bool, threads: bool) -> PyResult<bool> {
-    // Before anything else runs: without anybody to tell, the function takes itself out.
+    // Before anything else runs: once no one listens, the function takes itself out.
     let ours = is_traced_by_us(py)?;
     LINES[usize::from(own)].store(null_mut(), Ordering::Relaxed);
     if ours && LINES.iter().all(|place| place.load(Ordering::Relaxed).is_null()) {

@@ -89,7 +89,7 @@ pub(super) fn start<L: CallListener>(
 /// Ends it; whether no one has taken our place in this thread.
 pub(super) fn stop<L: CallListener>(recorder: &Bound<'_, PyAny>) -> PyResult<bool> {
     let (py, listening) = (recorder.py(), L::listening());
-    // Before anything else runs: without anybody to tell, the function takes itself out.
+    // Before anything else runs: once no one listens, the function takes itself out.
     let ours = py.import("sys")?.call_method0("getprofile")?.is(recorder);
     listening.listener.store(null_mut(), Ordering::Relaxed);
     listening.recorder.store(null_mut(), Ordering::Relaxed);

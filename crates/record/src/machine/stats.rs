@@ -94,7 +94,7 @@ impl CounterStats {
     pub(super) fn add(&mut self, infos: &Arc<[CounterInfo]>, series: &[Series], from_ns: i64, to_ns: i64) {
         if !self.in_order_of.as_ref().is_some_and(|known| Arc::ptr_eq(known, infos)) {
             if !self.counters.is_empty() {
-                // Another monitor than before, such as a forked child's: by name, and no longer in anybody's order.
+                // Another monitor than before, such as a forked child's: by name, and no longer in a known order.
                 let pairs = infos.iter().map(|info| info.name.as_str()).zip(series);
                 self.add_series(pairs, from_ns, to_ns);
                 return;

@@ -25,6 +25,15 @@ fn a_fix_is_faster_if_it_beats_both_baselines_in_every_round() {
     assert_eq!(verdict(&[[40.0, 40.4, 30.1]]), Verdict::Inconclusive);
 }
 
+#[test]
+fn a_baseline_is_the_mean_of_its_runs_and_as_noisy_as_its_noisiest_round() {
+    let baseline =
+        Baseline::of(&[[40.0, 40.0], [44.0, 40.0], [60.0, 61.0]].map(|round| round.map(|ms| run(ms, &[]))));
+    assert_eq!(baseline.mean_ns, 47.5e6);
+    assert!((baseline.noise - 1.1f64.ln()).abs() < 1e-12);
+    assert_eq!(Baseline::of(&[]), Baseline { mean_ns: 0.0, noise: 0.0 });
+}
+
 fn numbers(first: &[f64], second: &[f64], fixed: &[f64]) -> Numbers {
     let [first, second, fixed] = [first, second, fixed].map(|losses| run(1.0, losses));
     compare_numbers(&[Round { baselines: [&first, &second], fixed: &fixed }])

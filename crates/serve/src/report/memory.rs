@@ -34,7 +34,7 @@ pub(super) fn memory(
     room: usize,
     redacted: bool,
 ) -> Result<(Vec<Section>, Vec<String>), Problem> {
-    let Some(((_, histories), view)) = run.run.snapshot().zip(run.run.memory_view()) else {
+    let Some(((_, histories), view)) = run.snapshot().zip(run.memory_view()) else {
         return Ok((Vec::new(), Vec::new()));
     };
     let about = view.about(histories);

@@ -21,18 +21,18 @@ const LEVELS_PER_TRY: u32 = 2;
 
 /// The slices and their names within `room`, as exactly as fits, and the level of their buckets; 0 is exact.
 pub(super) fn slices(run: &CachedRun, room: usize, redacted: bool) -> Result<(Vec<Section>, u32), Problem> {
-    let rows = run.run.timeline().layout(run.run.trace()).rows.len() as u32;
+    let rows = run.timeline().layout(run.trace()).rows.len() as u32;
     let mut level = 0;
     loop {
         let mut bytes = Vec::new();
         let mut names = BTreeSet::new();
         for row in 0..rows {
-            let items = run.run.timeline().row_items(run.run.trace(), row, level);
+            let items = run.timeline().row_items(run.trace(), row, level);
             names.extend(items.iter().map(|item| item.name));
             write_row(row, &items, &mut bytes);
         }
         let name = |&id: &u32| {
-            let text = run.run.timeline().name(run.run.trace(), id);
+            let text = run.timeline().name(run.trace(), id);
             (id, if redacted { redact_text(text) } else { text.to_owned() })
         };
         let names: Vec<(u32, String)> = names.iter().map(name).collect();
@@ -62,9 +62,9 @@ fn write_row(row: u32, items: &[RowItem], out: &mut Vec<u8>) {
 
 /// The details of the longest slices that fit, and of how many there are none.
 pub(super) fn details(run: &CachedRun, room: usize, redacted: bool) -> Result<(Vec<Section>, usize), Problem> {
-    let slices = run.run.trace().slices();
+    let slices = run.trace().slices();
     let mut ids: Vec<SliceId> = slices.ids().collect();
-    let moments = run.run.trace().points().len() + run.run.trace().allocations().len();
+    let moments = run.trace().points().len() + run.trace().allocations().len();
     let all = ids.len() + moments;
     ids.sort_by_key(|&id| (Reverse(slices.dur(id)), id));
     ids.truncate(MAX_DETAILS);
@@ -72,7 +72,7 @@ pub(super) fn details(run: &CachedRun, room: usize, redacted: bool) -> Result<(V
     let moments = (0..instants as u32).map(|at| INSTANT | at);
     let wanted = ids.iter().map(|id| id.index() as u32).chain(moments);
     let text = |id: u32| {
-        let details = run.run.timeline().details(run.run.trace(), id);
+        let details = run.timeline().details(run.trace(), id);
         Ok((id, details.map(|details| text_of(&details, redacted)).transpose()?))
     };
     let mut written = wanted.map(text).collect::<Result<Vec<_>, Problem>>()?;

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use stepscope_ask::print::{self, Cell, Column, Role, Screen, Table, middle_ellipsis, units};
+use stepscope_ask::print::{self, Cell, Column, Columns, Role, Screen, Table, middle_ellipsis, units};
 use stepscope_ground::utc::{minute_text, moment_text};
 
 use super::dashboard::verdict;
-use super::{RouteReport, ServiceReport, Summary};
+use super::{RouteReport, ServiceReport, TargetReport};
 use crate::exemplar::Exemplar;
 use crate::thresholds::Pace;
 
@@ -86,44 +86,27 @@ fn routes(report: &ServiceReport) -> Table {
             more => format!("{} processes", units::count(more)),
         }
     );
-    let mut table = Table::new(vec![
-        Column::name("Route").flexible(12, middle_ellipsis),
-        Column::number("Requests").keep(),
-        Column::number("Per second").priority(70),
-        Column::number("Errors"),
-        Column::number("Mean").priority(60),
-        Column::number("p50"),
-        Column::number("p90").priority(50),
-        Column::number("p95").keep(),
-        Column::number("Change"),
-        Column::number("p99"),
-        Column::number("p99.9").priority(80),
-        Column::number("Max").priority(90),
-    ])
-    .title("Requests", subtitle)
-    .when_empty("no requests were kept in this period");
-    let row = |name: &str, now: &Summary, before: Option<&Summary>| {
-        vec![
-            Cell::text(name),
-            Cell::count(now.requests),
-            Cell::text(units::rate(now.per_second)),
-            Cell::percent(now.error_rate).role(if now.errors > 0 { Role::Bad } else { Role::Dim }),
-            time(now.mean_ns),
-            time(now.p50_ns),
-            time(now.p90_ns),
-            time(now.p95_ns),
-            change(before.map(|b| b.p95_ns), now.p95_ns),
-            time(now.p99_ns),
-            time(now.p999_ns),
-            time(now.max_ns),
-        ]
-    };
-    for RouteReport { route, now, before, .. } in report.routes.iter().take(MAX_ROWS) {
-        table.row(row(route, now, before.as_ref()));
-    }
-    if report.routes.len() > 1 {
-        table.total(row("all routes", total, report.total_before.as_ref()));
-    }
+    let shown = report.routes.iter().take(MAX_ROWS);
+    let all = ("all routes", total, report.total_before.as_ref());
+    let mut table = Columns::of(shown.map(|r| (r.route.as_str(), &r.now, r.before.as_ref())))
+        .add(Column::name("Route").flexible(12, middle_ellipsis), |r| Cell::text(r.0))
+        .add(Column::number("Requests").keep(), |r| Cell::count(r.1.requests))
+        .add(Column::number("Per second").priority(70), |r| Cell::text(units::rate(r.1.per_second)))
+        .add(Column::number("Errors"), |r| {
+            Cell::percent(r.1.error_rate).role(if r.1.errors > 0 { Role::Bad } else { Role::Dim })
+        })
+        .add(Column::number("Mean").priority(60), |r| time(r.1.mean_ns))
+        .add(Column::number("p50"), |r| time(r.1.p50_ns))
+        .add(Column::number("p90").priority(50), |r| time(r.1.p90_ns))
+        .add(Column::number("p95").keep(), |r| time(r.1.p95_ns))
+        .add(Column::number("Change"), |r| change(r.2.map(|before| before.p95_ns), r.1.p95_ns))
+        .add(Column::number("p99"), |r| time(r.1.p99_ns))
+        .add(Column::number("p99.9").priority(80), |r| time(r.1.p999_ns))
+        .add(Column::number("Max").priority(90), |r| time(r.1.max_ns))
+        .total((report.routes.len() > 1).then_some(all))
+        .table()
+        .title("Requests", subtitle)
+        .when_empty("no requests were kept in this period");
     if report.routes.len() > MAX_ROWS {
         table.note(format!("{} faster routes not shown", report.routes.len() - MAX_ROWS));
     }
@@ -159,40 +142,30 @@ fn routes(report: &ServiceReport) -> Table {
 }
 
 fn targets(report: &ServiceReport) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Route").flexible(12, middle_ellipsis),
-        Column::text("Target").keep(),
-        Column::text("Verdict").keep(),
-        Column::number("Missed"),
-        Column::number("Share"),
-        Column::number("Allowed"),
-        Column::number("Budget left"),
-        Column::number("Burn 5 m").priority(60),
-        Column::number("Burn 30 m").priority(80),
-        Column::number("Burn 1 h").priority(60),
-        Column::number("Burn 6 h").priority(80),
-        Column::text("Alert").priority(40),
-    ])
-    .title("Targets", "requests that missed them, counted one by one");
-    for target in report.targets.iter().take(MAX_ROWS) {
-        let mut cells = vec![
-            Cell::text(&target.route),
-            Cell::text(&target.target),
-            match target.kept {
-                true => Cell::text("kept").role(Role::Good),
-                false => Cell::text("missed").role(Role::Bad),
-            },
-            Cell::count(target.missed),
-            Cell::percent(target.missed as f64 / target.requests.max(1) as f64),
-            Cell::percent(target.allowed),
-            Cell::maybe(target.budget_left, Cell::percent),
-        ];
-        cells.extend(
-            target.burn.iter().map(|burn| Cell::maybe(burn.rate, |rate| Cell::text(format!("{rate:.1}")))),
-        );
-        cells.push(Cell::text(target.alert.unwrap_or_default()).role(Role::Bad));
-        table.row(cells);
-    }
+    let burn = |target: &TargetReport, at: usize| {
+        let rate = target.burn.get(at).and_then(|burn| burn.rate);
+        Cell::maybe(rate, |rate| Cell::text(format!("{rate:.1}")))
+    };
+    let burns = [("Burn 5 m", 60), ("Burn 30 m", 80), ("Burn 1 h", 60), ("Burn 6 h", 80)];
+    let mut table = Columns::of(report.targets.iter().take(MAX_ROWS))
+        .add(Column::name("Route").flexible(12, middle_ellipsis), |t| Cell::text(&t.route))
+        .add(Column::text("Target").keep(), |t| Cell::text(&t.target))
+        .add(Column::text("Verdict").keep(), |t| match t.kept {
+            true => Cell::text("kept").role(Role::Good),
+            false => Cell::text("missed").role(Role::Bad),
+        })
+        .add(Column::number("Missed"), |t| Cell::count(t.missed))
+        .add(Column::number("Share"), |t| Cell::percent(t.missed as f64 / t.requests.max(1) as f64))
+        .add(Column::number("Allowed"), |t| Cell::percent(t.allowed))
+        .add(Column::number("Budget left"), |t| Cell::maybe(t.budget_left, Cell::percent))
+        .add_each(
+            burns.into_iter().enumerate(),
+            |(_, (label, priority))| Column::number(label).priority(priority),
+            |(at, _), t| burn(t, at),
+        )
+        .add(Column::text("Alert").priority(40), |t| Cell::text(t.alert.unwrap_or_default()).role(Role::Bad))
+        .table()
+        .title("Targets", "requests that missed them, counted one by one");
     if report.targets.len() > MAX_ROWS {
         table.note(format!("{} more targets", report.targets.len() - MAX_ROWS));
     }
@@ -200,33 +173,23 @@ fn targets(report: &ServiceReport) -> Table {
 }
 
 fn regions(report: &ServiceReport) -> Table {
-    let mut table = Table::new(vec![
-        Column::name("Route").flexible(12, middle_ellipsis),
-        Column::name("Region").flexible(12, middle_ellipsis),
-        Column::number("Per request").keep(),
-        Column::number("Share"),
-        Column::number("Change"),
-        Column::number("Count").priority(80),
-        Column::number("p50").priority(70),
-        Column::number("p95"),
-        Column::number("p99").priority(60),
-    ])
-    .title("Where the time goes", "per request, without regions inside");
-    let all: Vec<_> =
-        report.routes.iter().flat_map(|r| r.regions.iter().map(move |region| (r, region))).collect();
-    for (route, region) in all.iter().take(2 * MAX_ROWS) {
-        table.row(vec![
-            Cell::text(&route.route),
-            Cell::text(&region.region),
-            time(region.self_ns),
-            Cell::share(region.share),
-            change(region.before_ns, region.self_ns),
-            Cell::count(region.count),
-            Cell::maybe(region.p50_ns, time),
-            Cell::maybe(region.p95_ns, time),
-            Cell::maybe(region.p99_ns, time),
-        ]);
-    }
+    let all: Vec<_> = report
+        .routes
+        .iter()
+        .flat_map(|route| route.regions.iter().map(|region| (route.route.as_str(), region)))
+        .collect();
+    let mut table = Columns::of(all.iter().copied().take(2 * MAX_ROWS))
+        .add(Column::name("Route").flexible(12, middle_ellipsis), |r| Cell::text(r.0))
+        .add(Column::name("Region").flexible(12, middle_ellipsis), |r| Cell::text(&r.1.region))
+        .add(Column::number("Per request").keep(), |r| time(r.1.self_ns))
+        .add(Column::number("Share"), |r| Cell::share(r.1.share))
+        .add(Column::number("Change"), |r| change(r.1.before_ns, r.1.self_ns))
+        .add(Column::number("Count").priority(80), |r| Cell::count(r.1.count))
+        .add(Column::number("p50").priority(70), |r| Cell::maybe(r.1.p50_ns, time))
+        .add(Column::number("p95"), |r| Cell::maybe(r.1.p95_ns, time))
+        .add(Column::number("p99").priority(60), |r| Cell::maybe(r.1.p99_ns, time))
+        .table()
+        .title("Where the time goes", "per request, without regions inside");
     if all.len() > 2 * MAX_ROWS {
         table.note(format!("{} more regions", all.len() - 2 * MAX_ROWS));
     }
@@ -234,32 +197,22 @@ fn regions(report: &ServiceReport) -> Table {
 }
 
 fn changes(report: &ServiceReport) -> Table {
-    let mut table = Table::new(vec![
-        Column::text("From"),
-        Column::name("Route").flexible(12, middle_ellipsis),
-        Column::text("Of").keep(),
-        Column::number("Before"),
-        Column::number("After"),
-        Column::number("Change").keep(),
-        Column::text("Grew most"),
-        Column::number("p").priority(70),
-    ])
-    .title("Changes of level", "where latencies stayed higher or lower than before");
-    for found in report.changes.iter().take(MAX_ROWS) {
-        let grew = found.grew.as_ref().map_or(String::new(), |grown| {
-            format!("{} {}", grown.region, units::delta_time(ns(grown.after_ns) - ns(grown.before_ns)))
-        });
-        table.row(vec![
-            Cell::text(minute_text(found.minute)),
-            Cell::text(&found.route),
-            Cell::text(found.metric),
-            time(found.before_ns),
-            time(found.after_ns),
-            change(Some(found.before_ns), found.after_ns),
-            Cell::text(grew),
-            Cell::text(format!("{:.3}", found.p)),
-        ]);
-    }
+    let mut table = Columns::of(report.changes.iter().take(MAX_ROWS))
+        .add(Column::text("From"), |c| Cell::text(minute_text(c.minute)))
+        .add(Column::name("Route").flexible(12, middle_ellipsis), |c| Cell::text(&c.route))
+        .add(Column::text("Of").keep(), |c| Cell::text(c.metric))
+        .add(Column::number("Before"), |c| time(c.before_ns))
+        .add(Column::number("After"), |c| time(c.after_ns))
+        .add(Column::number("Change").keep(), |c| change(Some(c.before_ns), c.after_ns))
+        .add(Column::text("Grew most"), |c| {
+            Cell::text(c.grew.as_ref().map_or(String::new(), |grown| {
+                let more = ns(grown.after_ns) - ns(grown.before_ns);
+                format!("{} {}", grown.region, units::delta_time(more))
+            }))
+        })
+        .add(Column::number("p").priority(70), |c| Cell::text(format!("{:.3}", c.p)))
+        .table()
+        .title("Changes of level", "where latencies stayed higher or lower than before");
     if report.changes.len() > MAX_ROWS {
         table.note(format!("{} more changes", report.changes.len() - MAX_ROWS));
     }

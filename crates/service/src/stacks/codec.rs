@@ -44,17 +44,17 @@ impl StackCounts {
     }
 
     /// Counts a stack, the outermost frame first.
-    pub(super) fn add(&mut self, frames: &[u32], looks: u64, most: usize) {
+    pub(super) fn add(&mut self, frames: &[u32], samples: u64, most: usize) {
         let inner = &frames[frames.len().saturating_sub(MAX_DEPTH)..];
         // A stack is looked up before anything is made for it.
         let known = inner.iter().try_fold(0, |node, frame| self.node_numbers.get(&(node, *frame)).copied());
         let place = known.and_then(|node| self.count_places.get(&node)).copied();
         if let Some((_, count)) = place.and_then(|place| self.counts.0.get_mut(place)) {
-            *count = count.saturating_add(looks);
+            *count = count.saturating_add(samples);
             return;
         }
         if inner.is_empty() || self.counts.0.len() >= most {
-            self.other = self.other.saturating_add(looks);
+            self.other = self.other.saturating_add(samples);
             return;
         }
         let mut node = 0;
@@ -66,7 +66,7 @@ impl StackCounts {
             });
         }
         self.count_places.insert(node, self.counts.0.len());
-        self.counts.0.push((node, looks));
+        self.counts.0.push((node, samples));
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -75,7 +75,7 @@ impl StackCounts {
 
     /// Every stack with its samples.
     pub(super) fn each(&self, mut with: impl FnMut(Vec<StackFrame>, u64)) {
-        for (node, looks) in &self.counts.0 {
+        for (node, samples) in &self.counts.0 {
             let mut frames = Vec::new();
             let mut at = *node;
             // Every outer stack is before its inner ones: the way out ends.
@@ -87,7 +87,7 @@ impl StackCounts {
                 }
             }
             frames.reverse();
-            with(frames, *looks);
+            with(frames, *samples);
         }
         if self.other > 0 {
             with(vec![other()], self.other);

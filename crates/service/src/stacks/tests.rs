@@ -19,9 +19,9 @@ fn frame(name: &str) -> StackFrame {
     StackFrame { name: name.to_owned(), file: "app.py".to_owned(), line: 3 }
 }
 
-fn add(writer: &mut StackWriter, stack: &str, looks: u64) {
+fn add(writer: &mut StackWriter, stack: &str, samples: u64) {
     let frames: Vec<u32> = stack.split(';').map(|name| writer.frame(&frame(name))).collect();
-    writer.add(&frames, looks);
+    writer.add(&frames, samples);
 }
 
 fn hour(after: i64) -> Period {
@@ -32,7 +32,7 @@ fn hour(after: i64) -> Period {
 fn folded(found: &Stacks) -> Vec<String> {
     let name =
         |stack: &CountedStack| stack.frames.iter().map(|f| f.name.as_str()).collect::<Vec<_>>().join(";");
-    found.stacks.iter().map(|stack| format!("{} {}", name(stack), stack.looks)).collect()
+    found.stacks.iter().map(|stack| format!("{} {}", name(stack), stack.samples)).collect()
 }
 
 #[test]
@@ -49,7 +49,7 @@ fn hours_are_counted_apart_and_add_up_over_processes() {
     assert_eq!(folded(&found), ["main;step 14", "main;step;encode 2"]);
     // Samples of each at its own rate: 4 × 50 ms and 10 × 25 ms.
     assert_eq!(found.stacks[0].ns, 450_000_000);
-    assert_eq!(found.looks(), 16);
+    assert_eq!(found.samples(), 16);
     assert_eq!(found.stacks[0].frames[1], frame("step"));
 
     assert!(!one.is_new_hour(START + HOUR_NS - 1));
@@ -65,7 +65,7 @@ fn hours_are_counted_apart_and_add_up_over_processes() {
     assert_eq!(folded(&stacks(&folder, hour(1)).unwrap()), ["main;other_things 7"]);
     let both = Period { from: hour(0).from + 59, until: hour(1).from + 1 };
     let both = stacks(&folder, both).unwrap();
-    assert_eq!((both.looks(), both.hours.len()), (24, 2));
+    assert_eq!((both.samples(), both.hours.len()), (24, 2));
     assert_eq!(stack_hours(&folder).unwrap(), both.hours);
     assert!(stacks(&folder, hour(5)).unwrap().stacks.is_empty());
     fs::remove_dir_all(folder).unwrap();
@@ -86,7 +86,7 @@ fn too_many_stacks_are_one() {
     let found = stacks(&folder, hour(0)).unwrap();
     assert_eq!(folded(&found), ["(other) 8", "main;f1 6", "main;f0 1", "main;f2 1"]);
     let cut = read(&folder, hour(0), 1).unwrap();
-    assert_eq!(cut.looks(), 16);
+    assert_eq!(cut.samples(), 16);
     assert!(cut.stacks.len() <= 2, "{:?}", folded(&cut));
     let deep = vec!["f"; 5_000].join(";");
     let mut writer = StackWriter::open(&folder, 1, START + HOUR_NS).unwrap();

@@ -67,9 +67,9 @@ impl StackWriter {
     }
 
     /// Counts a stack that was seen in so many samples, the outermost frame first.
-    pub fn add(&mut self, frames: &[u32], looks: u64) {
-        if looks > 0 {
-            self.counted.add(frames, looks, self.most);
+    pub fn add(&mut self, frames: &[u32], samples: u64) {
+        if samples > 0 {
+            self.counted.add(frames, samples, self.most);
             self.changed = true;
         }
     }

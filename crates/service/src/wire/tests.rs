@@ -158,10 +158,10 @@ fn files_of_schema_1_are_read() {
             .collect::<Vec<_>>()
     };
     let found: Vec<_> =
-        found.stacks.iter().map(|stack| (names(stack).join(";"), stack.looks, stack.ns)).collect();
-    let stack = |frames: &[&str], looks| {
+        found.stacks.iter().map(|stack| (names(stack).join(";"), stack.samples, stack.ns)).collect();
+    let stack = |frames: &[&str], samples| {
         let frames: Vec<String> = frames.iter().map(|name| format!("{name}:app.py:3")).collect();
-        (frames.join(";"), looks, looks * 50_000_000)
+        (frames.join(";"), samples, samples * 50_000_000)
     };
     assert_eq!(
         found,

@@ -14,7 +14,7 @@ from typing import Any, Callable
 from .base import SAME, Fix, Refused, counted, first_line, shortened
 
 #: A program with more workers than this has chosen their number itself.
-_FEW = 2
+_FEW_WORKERS = 2
 _MAX_WORKERS = 8
 #: Batches that each worker prepares ahead, as PyTorch's default has it.
 _PREFETCH = 2
@@ -94,7 +94,7 @@ class LoaderWorkers(Fix):
         had = loader.num_workers
         if self.elsewhere:
             return
-        if had > _FEW or had >= self.wanted:
+        if had > _FEW_WORKERS or had >= self.wanted:
             raise Refused(f"the program has {counted(had, 'worker')} already")
         if not had and start_method(self.torch) != "fork":
             raise Refused("workers are not forked here, and a program has to be written for workers that start anew")

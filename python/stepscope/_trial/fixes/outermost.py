@@ -50,12 +50,12 @@ class OutermostCalls:
         if len(self._arounds) == 1:
             os.register_at_fork(after_in_child=self._forked)
             BACKWARD.watch(torch)
-            self._look(torch)
+            self._search(torch)
 
     def _forked(self) -> None:
         self._inside = True
 
-    def _look(self, torch: Any) -> None:
+    def _search(self, torch: Any) -> None:
         """Look at the calls of all modules, until the models are found."""
         global _is_compiling, _genuine
         _is_compiling = getattr(getattr(torch, "compiler", None), "is_compiling", _is_compiling)

@@ -132,7 +132,7 @@ impl MessageSizes {
             Some(Operation::AllToAll) => (
                 "Tokens travel to their experts and back. Overlap the exchange with work that needs no exchange (a shared \
                  expert, the other half of the batch), keep experts that talk to each other inside a node, and balance the \
-                 load: the fullest expert decides how long everybody waits.",
+                 load: the fullest expert decides how long every rank waits.",
                 None,
             ),
             Some(Operation::SendReceive) => (

@@ -96,22 +96,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     let cause = changes.first().map(|c| c.0);
     let times = excess as f64 / slow.len() as f64 / usual.max(1) as f64 + 1.0;
-    let reason = cause.map_or(String::new(), |c| format!(", mostly: {}", bare(c)));
-    finding.title = match pattern {
-        Pattern::First(1) => {
-            format!("The first recorded step takes {times:.1} times as long as the usual one{reason}")
-        }
-        Pattern::First(n) => {
-            format!("The first {n} recorded steps take {times:.1} times as long as the usual one{reason}")
-        }
-        Pattern::Every(k) => {
-            format!("Every {} step takes {times:.1} times as long as the usual one{reason}", ordinal(k))
-        }
-        Pattern::Some(1) => {
-            format!("Step {} takes {times:.1} times as long as the usual one{reason}", whole[slow[0]].1.step)
-        }
-        Pattern::Some(n) => format!("{n} steps take {times:.1} times as long as the usual one{reason}"),
-    };
+    finding.title = title(pattern, times, cause, whole[slow[0]].1.step);
     // Whatever else runs on a machine makes programs uneven that compute on its processors, but not at equal distances.
     let regular = matches!(pattern, Pattern::Every(_)) && context.trace().meta().framework.is_none();
     let shared = !regular && context.device_work().next().is_none();
@@ -138,29 +123,13 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "excess of a slow step" => Amount::Ns(excess / slow.len() as i64),
             "Mean wall time of the slow steps minus the usual step.";
     };
-    for (&i, cause) in slow.iter().zip(&causes).filter(|_| !alike).take(3) {
-        let words = cause.map_or("nothing in particular", bare);
-        finding.evidence.push(Evidence::new(
-            format!("step {}, mostly more of", whole[i].1.step),
-            Amount::Text(words.to_owned()),
-            "The cause with the most time in this step beyond its time in the usual step, on the busiest device.",
-        ));
+    if !alike {
+        let steps = slow.iter().map(|&i| whole[i].1.step).zip(causes);
+        finding.evidence.extend(steps.take(3).map(|(step, cause)| cause_of_one(step, cause)));
     }
-    for (cause, ns) in changes.iter().take(3) {
-        finding.evidence.push(Evidence::new(
-            format!("more of: {}", bare(*cause)),
-            Amount::Ns(*ns),
-            "Mean time of this cause in the slow steps minus its time in the usual step, on the busiest device.",
-        ));
-    }
+    finding.evidence.extend(changes.iter().take(3).map(|&(cause, ns)| more_of(cause, ns)));
     let launched = slow.iter().map(|&i| whole[i].1.device_slices).sum::<u64>() / slow.len() as u64;
-    if launched != whole[usual_at].1.device_slices {
-        finding.evidence.push(Evidence::new(
-            format!("device work launched (usual step: {})", whole[usual_at].1.device_slices),
-            Amount::Count(launched),
-            "Kernels, copies and memsets launched in a slow step, on average.",
-        ));
-    }
+    finding.evidence.extend(launched_otherwise(launched, whole[usual_at].1.device_slices));
     let later = context.recorder().later();
     let advice = match context.trace().meta().framework {
         _ if !alike => (
@@ -181,6 +150,45 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.slices = context.shown(shown);
     finding.range_ns = Some((longest.start_ns, longest.end_ns));
     vec![finding]
+}
+
+fn title(pattern: Pattern, times: f64, cause: Option<Cause>, first: i64) -> String {
+    let (verb, steps) = match pattern {
+        Pattern::First(1) => ("takes", "The first recorded step".to_owned()),
+        Pattern::First(n) => ("take", format!("The first {n} recorded steps")),
+        Pattern::Every(k) => ("takes", format!("Every {} step", ordinal(k))),
+        Pattern::Some(1) => ("takes", format!("Step {first}")),
+        Pattern::Some(n) => ("take", format!("{n} steps")),
+    };
+    let reason = cause.map_or(String::new(), |cause| format!(", mostly: {}", bare(cause)));
+    format!("{steps} {verb} {times:.1} times as long as the usual one{reason}")
+}
+
+fn cause_of_one(step: i64, cause: Option<Cause>) -> Evidence {
+    let words = cause.map_or("nothing in particular", bare);
+    Evidence::new(
+        format!("step {step}, mostly more of"),
+        Amount::Text(words.to_owned()),
+        "The cause with the most time in this step beyond its time in the usual step, on the busiest device.",
+    )
+}
+
+fn more_of(cause: Cause, ns: i64) -> Evidence {
+    Evidence::new(
+        format!("more of: {}", bare(cause)),
+        Amount::Ns(ns),
+        "Mean time of this cause in the slow steps minus its time in the usual step, on the busiest device.",
+    )
+}
+
+fn launched_otherwise(launched: u64, usual: u64) -> Option<Evidence> {
+    (launched != usual).then(|| {
+        Evidence::new(
+            format!("device work launched (usual step: {usual})"),
+            Amount::Count(launched),
+            "Kernels, copies and memsets launched in a slow step, on average.",
+        )
+    })
 }
 
 /// The lower median and where it is.

@@ -13,7 +13,7 @@ use crate::ask::Ask;
 use crate::form::{Member, fact, rows};
 use crate::print::{self, Cell, Column, Columns, KEEP, Role, Table, labelled, units, wrap};
 
-/// More sides than this have more pairs than anybody reads.
+/// More sides than this have more pairs than one can read.
 const MAX_SIDES: usize = 50;
 
 /// What such an answer holds.

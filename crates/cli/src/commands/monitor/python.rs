@@ -116,7 +116,7 @@ impl PythonStacks {
         if now < self.due {
             return self.due;
         }
-        // Looks that were missed are not made up for.
+        // Missed samples are not made up for.
         while self.due <= now {
             self.due += self.period;
         }
@@ -146,8 +146,8 @@ impl PythonStacks {
         for one in self.sampled.values_mut() {
             let mut stack = Vec::new();
             for run in one.sampling.take_runs() {
-                let looks = u64::from(SampleFilter::default().count(&run));
-                if looks == 0 {
+                let samples = u64::from(SampleFilter::default().count(&run));
+                if samples == 0 {
                     continue;
                 }
                 stack.clear();
@@ -163,7 +163,7 @@ impl PythonStacks {
                     stack.push(frame);
                 }
                 stack.reverse();
-                self.writer.add(&stack, looks);
+                self.writer.add(&stack, samples);
             }
         }
         let new_hour = self.writer.is_new_hour(wall_ns());

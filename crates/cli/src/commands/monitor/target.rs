@@ -55,7 +55,7 @@ impl Target {
         };
         let mut child = program::start(program, rest)?;
         let pid = child.id();
-        // Before anybody waits for it: its number is its own until then.
+        // Before anyone waits for it: its number is its own until then.
         let tree = Tree::new(pid);
         let (send, status) = channel();
         let waiting = std::thread::Builder::new().name("stepscope-wait".to_owned());

@@ -91,7 +91,7 @@ pub(super) fn run(args: &Flame, out: &mut dyn Write) -> Result<(), Failure> {
             }
             Ok(file.flush()?)
         })?;
-        remark(&format!("{title}: {} samples, in {}", units::count(found.looks()), path.display()));
+        remark(&format!("{title}: {} samples, in {}", units::count(found.samples()), path.display()));
         return Ok(());
     }
     match &before {
@@ -119,7 +119,7 @@ fn read(folder: &Path, period: Period) -> Result<(Stacks, String), Failure> {
     Ok((found, name))
 }
 
-/// Stacks as a profile: looks and time, and the time of those they are compared with.
+/// Stacks as a profile: samples and time, and the time of those they are compared with.
 fn profile(found: &Stacks, before: Option<&Stacks>, title: &str) -> Profile {
     let value = |name: &str, unit| ValueKind { name: name.to_owned(), unit };
     let mut values = vec![value("samples", ValueUnit::Plain), value("time", ValueUnit::Nanoseconds)];
@@ -133,7 +133,11 @@ fn profile(found: &Stacks, before: Option<&Stacks>, title: &str) -> Profile {
     let amount = |amount: u64| i64::try_from(amount).unwrap_or(i64::MAX);
     for stack in &found.stacks {
         let id = placed(&mut profile.stacks, &stack.frames);
-        profile.add(Sample::new(0, id, &[amount(stack.looks), amount(stack.ns), 0][..profile_values(before)]));
+        profile.add(Sample::new(
+            0,
+            id,
+            &[amount(stack.samples), amount(stack.ns), 0][..profile_values(before)],
+        ));
     }
     for stack in before.iter().flat_map(|before| &before.stacks) {
         let id = placed(&mut profile.stacks, &stack.frames);
@@ -191,13 +195,13 @@ fn write(
     Ok(())
 }
 
-/// `outer (file:1);inner (file:2) 12`; of a comparison the looks before and after, as difffolded.pl writes them.
+/// `outer (file:1);inner (file:2) 12`; of a comparison the samples before and after, as difffolded.pl writes them.
 fn folded(found: &Stacks, before: Option<&Stacks>, out: &mut dyn Write) -> io::Result<()> {
     let mut lines: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     for (at, stacks) in [before, Some(found)].into_iter().enumerate() {
         for stack in stacks.iter().flat_map(|stacks| &stacks.stacks) {
             let frames: Vec<String> = stack.frames.iter().map(frame_text).collect();
-            lines.entry(frames.join(";")).or_default()[at] += stack.looks;
+            lines.entry(frames.join(";")).or_default()[at] += stack.samples;
         }
     }
     for (stack, [first, second]) in lines {
@@ -273,10 +277,10 @@ mod tests {
 
     fn found(stacks: &[(&str, u64)]) -> Stacks {
         let frame = |name: &str| StackFrame { name: name.to_owned(), file: "a.py".to_owned(), line: 1 };
-        let stack = |(text, looks): &(&str, u64)| CountedStack {
+        let stack = |(text, samples): &(&str, u64)| CountedStack {
             frames: text.split(';').map(frame).collect(),
-            looks: *looks,
-            ns: looks * 50_000_000,
+            samples: *samples,
+            ns: samples * 50_000_000,
         };
         Stacks { stacks: stacks.iter().map(stack).collect(), hours: vec![1], notes: Vec::new() }
     }

@@ -71,7 +71,7 @@ struct Sums {
 pub(super) struct Counts {
     functions: HashMap<u32, Sums>,
     threads: HashMap<u32, bool>,
-    looks: u64,
+    samples: u64,
     all_ns: i64,
     recent_ns: i64,
     gil_ns: i64,
@@ -95,7 +95,7 @@ impl Counts {
         self.recent_ns += passed;
         let mut on_stack = HashSet::new();
         for run in runs {
-            self.looks += u64::from(run.samples);
+            self.samples += u64::from(run.samples);
             let each = (run.end_ns - run.start_ns) / i64::from(run.samples.max(1));
             let gil_ns = each * i64::from(run.gil_samples);
             self.gil_ns += gil_ns;
@@ -135,8 +135,8 @@ impl Counts {
         self.threads.clear();
     }
 
-    pub(super) fn looks(&self) -> u64 {
-        self.looks
+    pub(super) fn samples(&self) -> u64 {
+        self.samples
     }
 
     pub(super) fn rows(&self, sampling: &Sampling, paths: &Shortener, sort: SortBy, filter: &str) -> Vec<Row> {

@@ -9,8 +9,8 @@ use stepscope_ask::print::units;
 use stepscope_ground::Problem;
 use stepscope_regression::bare::{Bare, Scratch};
 use stepscope_regression::trial::{
-    Candidate, Fix, FixRecord, PlanRecord, RunOrder, RunResult, Variant, compare_times, fix_record, order,
-    plan_record, rounds,
+    Baseline, Candidate, Fix, FixRecord, PlanRecord, RunOrder, RunResult, Variant, compare_times, fix_record,
+    order, plan_record, rounds,
 };
 
 use super::candidates::Candidates;
@@ -86,13 +86,12 @@ impl<'a> Session<'a> {
             tried.iter().zip(&variants).map(|(each, variant)| fix_record(each, variant, &baselines)).collect();
         let plan = self.plan(&tried, &variants, &fixes, &baselines)?;
         self.clear();
-        let times: Vec<f64> = baselines.iter().flatten().map(RunResult::time_ns).collect();
-        let apart = baselines.iter().map(|[a, b]| (a.time_ns() / b.time_ns()).ln().abs());
+        let baseline = Baseline::of(&baselines);
         Ok(Measured {
             iteration: first.found_by.unwrap_or_else(|| "the whole program".to_owned()),
             rounds: baselines.len(),
-            baseline_ns: times.iter().sum::<f64>() / times.len().max(1) as f64,
-            noise: apart.fold(0.0, f64::max),
+            baseline_ns: baseline.mean_ns,
+            noise: baseline.noise,
             fixes,
             plan,
         })

@@ -213,7 +213,7 @@ pub(super) enum AllocationSource {
 impl AllocationSource {
     #[inline]
     fn has_interpreter(self) -> bool {
-        // SAFETY: it may be asked by anybody.
+        // SAFETY: any thread may ask for it.
         self == AllocationSource::Python || unsafe { super::holds_interpreter() }
     }
 }

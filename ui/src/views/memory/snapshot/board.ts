@@ -158,7 +158,7 @@ export class Board {
       place: model.lit.peek(),
     };
     this.#whole = this.#painted(this.#whole, model.whole, look);
-    this.#part = this.#painted(this.#part, model.part, { ...look, place: look.place });
+    this.#part = this.#painted(this.#part, model.part, look);
     if (this.#part) {
       this.#draw(context, this.#whole, this.#part.picture);
       this.#draw(context, this.#part);
@@ -234,7 +234,7 @@ export class Board {
       const place = head.places[picture.place[room.drawn]!]?.place;
       const name = place ? `${bytes(picture.bytes[room.drawn]!)}  ${place.function}` : "";
       const text = this.#fitter?.fit(name, to - from - 12) ?? "";
-      if (text) context.fillText(text, from + 6, (Math.max(low - (low - high), TOP_PX) + low) / 2);
+      if (text) context.fillText(text, from + 6, (Math.max(high, TOP_PX) + low) / 2);
     }
     context.globalAlpha = 1;
   }

@@ -14,7 +14,7 @@ import { MARK_APART } from "./strip.tsx";
 /** Room for one label. */
 const LABEL_PX = 76;
 
-export function Axis(props: { frame: Frame; happenings: readonly ServiceEvent[]; zone: Zone }) {
+export function Axis(props: { frame: Frame; events: readonly ServiceEvent[]; zone: Zone }) {
   const { frame, zone } = props;
   const { of, width, x } = frame;
   const ticks = clockTicks(of.from, of.until, Math.max(2, Math.floor(width / LABEL_PX)), zone);
@@ -45,11 +45,11 @@ export function Axis(props: { frame: Frame; happenings: readonly ServiceEvent[];
   );
 }
 
-function Flags({ frame, happenings, zone }: { frame: Frame; happenings: readonly ServiceEvent[]; zone: Zone }) {
+function Flags({ frame, events, zone }: { frame: Frame; events: readonly ServiceEvent[]; zone: Zone }) {
   const { of, x } = frame;
   return (
     <>
-      {grouped(happenings, x, 2 * MARK_APART).map((group) => {
+      {grouped(events, x, 2 * MARK_APART).map((group) => {
         const minute = group[0]?.minute ?? 0;
         const lines = group.slice(0, 6).map((one) => `${shortMoment(one.minute, of.until, zone)}: ${one.text}`);
         const kind = worstKind(group);

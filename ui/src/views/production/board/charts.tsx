@@ -21,7 +21,7 @@ export const colorAt = (at: number) => `sv-c${at % COLOR_COUNT}`;
 
 interface Props {
   frame: Frame;
-  happenings: readonly ServiceEvent[];
+  events: readonly ServiceEvent[];
 }
 
 export function Charts(props: Props) {
@@ -73,7 +73,7 @@ export function Charts(props: Props) {
   );
 }
 
-function Regions({ frame, happenings }: Props) {
+function Regions({ frame, events }: Props) {
   const { of } = frame;
   const named = of.regions.filter((one) => !one.name.startsWith("("));
   if (named.length === 0)
@@ -108,7 +108,7 @@ function Regions({ frame, happenings }: Props) {
     <Strip
       title={as === "share" ? "Share of time by region" : "Time per request by region"}
       text={definition(of.definitions, "self_ns")}
-      {...{ frame, happenings, height, ticks, y }}
+      {...{ frame, events, height, ticks, y }}
       label={roundLabel(format)}
       name={`Time of requests by region over time: ${of.regions.map((one) => `${one.name} ${percent(one.share)}`).join(", ")}. The same numbers are in the table.`}
       entries={of.regions.map((one, at) => ({

@@ -26,7 +26,7 @@ const SHOWN = PERCENTILES.filter((one) => one.label !== "p90");
 
 export function HeatMap(props: {
   frame: Frame;
-  happenings: readonly ServiceEvent[];
+  events: readonly ServiceEvent[];
   onOpen: (key: string) => void;
 }) {
   const { frame } = props;
@@ -42,7 +42,7 @@ export function HeatMap(props: {
   return (
     <Strip
       title=""
-      {...{ frame, height: HEIGHT_PX, y, happenings: props.happenings }}
+      {...{ frame, height: HEIGHT_PX, y, events: props.events }}
       name={`Requests by latency over time, from ${time(scale.low_ns)} to ${time(scale.high_ns)}; p50 ${time(of.total.p50_ns)}, p95 ${time(of.total.p95_ns)}, p99 ${time(of.total.p99_ns)}. Percentiles are in the table.`}
       ticks={heatTicks(scale, 7)}
       label={roundLabel(time)}

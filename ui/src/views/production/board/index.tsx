@@ -35,7 +35,7 @@ export function HeatCard(props: Props & { onOpen: (key: string) => void }) {
   return (
     <Card title={`Latency of ${props.of.route ?? "all requests"}`} text={text}>
       <Drawn {...props}>
-        {(frame, marks) => <HeatMap {...{ frame, happenings: marks, onOpen: props.onOpen }} />}
+        {(frame, marks) => <HeatMap {...{ frame, events: marks, onOpen: props.onOpen }} />}
       </Drawn>
     </Card>
   );
@@ -63,7 +63,7 @@ export function Board(props: Props) {
       {table ? (
         <PointsTable {...props} />
       ) : (
-        <Drawn {...props}>{(frame, marks) => <Charts frame={frame} happenings={marks} />}</Drawn>
+        <Drawn {...props}>{(frame, marks) => <Charts frame={frame} events={marks} />}</Drawn>
       )}
     </Card>
   );
@@ -126,7 +126,7 @@ function Drawn(
     >
       {width > 0 && (
         <>
-          <Axis frame={frame} happenings={marks} zone={zone} />
+          <Axis frame={frame} events={marks} zone={zone} />
           {props.children(frame, marks)}
         </>
       )}

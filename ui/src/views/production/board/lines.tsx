@@ -18,7 +18,7 @@ interface Common {
   title: string;
   text?: string | undefined;
   frame: Frame;
-  happenings: readonly ServiceEvent[];
+  events: readonly ServiceEvent[];
   height: number;
   format: (value: number) => string;
   label: (value: number) => string;

@@ -33,7 +33,7 @@ export function Strip(props: {
   ticks: readonly number[];
   label: (value: number) => string;
   y: (value: number) => number;
-  happenings: readonly ServiceEvent[];
+  events: readonly ServiceEvent[];
   /** Beside the title, and at the other end of it. */
   aside?: ComponentChildren;
   corner?: ComponentChildren;
@@ -66,7 +66,7 @@ export function Strip(props: {
         >
           <ValueAxis ticks={props.ticks} label={props.label} y={props.y} left={0} right={frame.width} />
           {props.children}
-          <Over frame={frame} height={height} happenings={props.happenings} />
+          <Over frame={frame} height={height} events={props.events} />
         </svg>
       </div>
     </section>
@@ -88,14 +88,14 @@ function Legend({ entries, frame }: { entries: readonly Entry[]; frame: Frame })
 }
 
 /** What lies over every chart at the same place: marks, the marked stretch, the cursor. */
-function Over(props: { frame: Frame; height: number; happenings: readonly ServiceEvent[] }) {
+function Over(props: { frame: Frame; height: number; events: readonly ServiceEvent[] }) {
   const { frame, height } = props;
   const stretch = marked.value;
   const at = cursor.value;
   const clamp = (x: number) => Math.max(0, Math.min(frame.width, x));
   return (
     <g>
-      {grouped(props.happenings, frame.x, MARK_APART).map((group) => {
+      {grouped(props.events, frame.x, MARK_APART).map((group) => {
         const x = frame.x(group[0]?.minute ?? 0);
         return (
           <line

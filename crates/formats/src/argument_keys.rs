@@ -6,10 +6,10 @@ use stepscope_model::{Attr, StrId, TraceBuilder};
 pub(crate) const OVERLOAD_KEY: &str = "event.overload";
 
 /// Frames joined by `;`, the innermost first.
-pub(super) const CALL_STACK: &str = "Call stack";
+pub(crate) const CALL_STACK: &str = "Call stack";
 
 /// What PyTorch calls an event that is an allocation or a release.
-pub(super) const ALLOCATION_NAME: &str = "[memory]";
+pub(crate) const ALLOCATION_NAME: &str = "[memory]";
 
 /// What the keys of Kineto's arguments mean, from 2021 to today.
 const KEY_ATTRIBUTES: &[(&str, Attr)] = &[
@@ -80,7 +80,7 @@ struct KeySlot {
 }
 
 /// Takes the frames of a call stack apart, once for each text.
-pub(super) fn declare_stack(builder: &mut TraceBuilder, text: StrId) {
+pub(crate) fn declare_stack(builder: &mut TraceBuilder, text: StrId) {
     if builder.is_stack(text) {
         return;
     }
@@ -93,24 +93,24 @@ pub(super) fn declare_stack(builder: &mut TraceBuilder, text: StrId) {
 
 /// Keys and categories seen before: a few dozen short texts make up a third of a file. A direct-mapped table in front of
 /// the interner; it only saves time: what it does not hold is looked up.
-pub(super) struct Keys {
+pub(crate) struct Keys {
     slots: Box<[KeySlot; SLOT_COUNT]>,
 }
 
 impl Keys {
-    pub(super) fn new() -> Keys {
+    pub(crate) fn new() -> Keys {
         Keys { slots: Box::new([KeySlot { len: 0, bytes: [0; MAX_KEY_BYTES], id: StrId::EMPTY }; SLOT_COUNT]) }
     }
 
     /// The id of this text, if it is held.
     #[inline]
-    pub(super) fn get(&self, text: &[u8]) -> Option<StrId> {
+    pub(crate) fn get(&self, text: &[u8]) -> Option<StrId> {
         let slot = &self.slots[place(text)?];
         (usize::from(slot.len) == text.len() && slot.bytes[..text.len()] == *text).then_some(slot.id)
     }
 
     /// Holds a text from now on, in place of another.
-    pub(super) fn put(&mut self, text: &[u8], id: StrId) {
+    pub(crate) fn put(&mut self, text: &[u8], id: StrId) {
         if let Some(place) = place(text) {
             let slot = &mut self.slots[place];
             slot.len = text.len() as u8;
