@@ -55,7 +55,7 @@ def _generator(function: Callable[..., Any], opened: Callable[[], AbstractContex
         inner = function(*args, **kwargs)
         resume, given = inner.send, None
         while True:
-            # The end of a generator is no failure, so it must not pass through the region as an exception.
+            # The end of a generator is not a failure, so it must not pass through the region as an exception.
             ended, result = False, None
             with opened():
                 try:

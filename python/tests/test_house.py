@@ -110,6 +110,29 @@ def test_imports_run_one_way() -> None:
     assert circles(arrows()) == []
 
 
+def folder_of(module: str) -> str:
+    """The folder that a module is in; none for those beside the folders."""
+    first = module.split(".")[1] if "." in module else ""
+    return first if (ROOT / first).is_dir() else ""
+
+
+def test_folders_import_along_the_arrows_of_the_architecture() -> None:
+    used: dict[str, set[str]] = {}
+    for module, imported in arrows().items():
+        home = folder_of(module)
+        used.setdefault(home, set()).update(folder_of(each) for each in imported if folder_of(each) not in ("", home))
+    used.pop("")
+    text = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    table = text.split("| folder of Python |")[1].split("\n\n")[0].splitlines()[2:]
+    rows = [[cell.strip() for cell in row.strip("|").split("|")] for row in table]
+    allowed = {row[0].strip("`/"): set() if row[2] == "nothing" else set(row[2].split(", ")) for row in rows}
+    assert allowed == used
+    above: set[str] = set()
+    for folder, may_use in allowed.items():
+        assert may_use <= above, f"{folder} uses what is below it"
+        above.add(folder)
+
+
 def test_circles_are_found() -> None:
     assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}}) == [["a", "b", "c"]]
 

@@ -106,6 +106,15 @@ describe("the sources", () => {
     expect(strays(graph)).toEqual([]);
   });
 
+  it("have arrows as the architecture says", () => {
+    const text = readFileSync(join(SRC, "../../ARCHITECTURE.md"), "utf8");
+    const table = text.slice(text.indexOf("| folder of the page |"));
+    for (const [folder, targets] of Object.entries(ARROWS).filter(([folder]) => folder)) {
+      const row = table.split("\n").find((line) => line.startsWith(`| \`${folder}/\` |`));
+      expect(row, folder).toMatch(new RegExp(`\\| ${targets.join(", ") || "nothing"} \\|$`));
+    }
+  });
+
   it("lie in folders that the table names, and use each arrow in it", () => {
     expect([...new Set([...graph.keys()].map(folderOf))].sort()).toEqual(Object.keys(ARROWS).sort());
     const used = new Set(

@@ -156,7 +156,7 @@ impl Steps {
         Some((self.steps.first()?.window().0, self.steps.last()?.window().1))
     }
 
-    /// What the steps of these numbers launched. Numbers that are no step's select nothing; see
+    /// What the steps of these numbers launched. Numbers that are not a step's select nothing; see
     /// [`Steps::unknown`]. The one step of a trace without steps is everything.
     pub fn selection(&self, numbers: &[i64]) -> Selection {
         let numbers: HashSet<i64, RandomState> = numbers.iter().copied().collect();

@@ -136,7 +136,7 @@ mod tests {
         assert!(misfit(&other).starts_with("'at' is Fact of i64"), "{}", misfit(&other));
         let rows = Answer::new(vec![sizes(), Part::data("rare", vec![true])]).fact("at", &None::<i64>);
         assert!(misfit(&rows).starts_with("'rare' is Rows"), "{}", misfit(&rows));
-        // Tables for people only are no part of it.
+        // Tables for people only are not part of it.
         let hidden = Part { in_json: false, ..Part::data("words", vec![0u8]) };
         assert_eq!(misfit(&Answer::new(vec![sizes(), hidden]).fact("at", &None::<i64>)), "");
     }

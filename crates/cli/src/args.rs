@@ -22,7 +22,7 @@ pub(crate) use attach::{Dump, Record, RecordFormat, Top};
 pub(crate) use capture::Capture;
 pub(crate) use commands::{Command, EVENTS, Export, FailOn, Repro, Target, View};
 pub(crate) use flame::Flame;
-pub(crate) use gate::{Baseline, Bisect, Check, History, Place as Store, Save, Sweep, Timing};
+pub(crate) use gate::{Baseline, Bisect, Check, History, Save, Store, Sweep, Timing};
 pub(crate) use help::command;
 pub(crate) use monitor::Monitor;
 pub(crate) use page::Page;

@@ -94,7 +94,7 @@ impl Reader<'_> {
         either(found, true).unwrap_or((Shape::Json, true))
     }
 
-    /// What a schema says itself; `None` where it only points elsewhere. Null alone is no shape.
+    /// What a schema says itself; `None` where it only points elsewhere. Null alone is not a shape.
     fn own(&self, object: &Map<String, Value>, depth: usize) -> Option<(Shape, bool)> {
         let constant = object.get("const").map(std::slice::from_ref);
         let values = constant.or(object.get("enum").and_then(Value::as_array).map(Vec::as_slice));

@@ -3,10 +3,10 @@
 mod read;
 mod write;
 
+use stepscope_ground::protobuf::{Field, Fields};
 use stepscope_model::{Document, DocumentKind, ValueUnit};
 
 use crate::reader::Reader;
-use stepscope_ground::protobuf::{Field, Fields};
 
 pub use write::write_pprof;
 

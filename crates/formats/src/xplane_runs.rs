@@ -78,7 +78,7 @@ pub(crate) fn number_hosts(path: &Path, document: &mut Document) {
     }
 }
 
-/// More files than that are no hosts of one run.
+/// More files than that are not hosts of one run.
 const MAX_HOSTS: usize = 1 << 16;
 
 #[cfg(test)]

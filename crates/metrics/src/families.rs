@@ -28,7 +28,7 @@ pub(crate) const CLASSIC_BOUNDS_NS: [u64; 19] = [
     50_000_000_000,
     100_000_000_000,
 ];
-/// Bounds above this (11 days) are no latencies, and texts of numbers would need an exponent.
+/// Bounds above this (11 days) are not latencies, and texts of numbers would need an exponent.
 const MAX_BOUND_NS: u64 = 1_000_000_000_000_000;
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use crate::points::{Flows, Points};
 use crate::slices::Slices;
 use crate::time::Ns;
 
-/// Moves everything so that the first slice, counter, allocation or point that is no metadata is at zero. Gives what was
+/// Moves everything so that the first slice, counter, allocation or point that is not metadata is at zero. Gives what was
 /// taken off: nothing where times lie so far apart that one would not fit any more.
 pub(crate) fn count_from_first(
     slices: &mut Slices,

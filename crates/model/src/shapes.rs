@@ -1,7 +1,7 @@
 //! The shapes of an operator's inputs, read from the text that profilers write.
 //!
 //! `[[8, 512], [512], []]` lists one entry per input: the sizes of a tensor, or nothing for a scalar, an absent
-//! tensor or anything that is no tensor. A list of tensors is one entry with a list of sizes for each:
+//! tensor or anything that is not a tensor. A list of tensors is one entry with a list of sizes for each:
 //! `[[[8, 511], [8, 1]], []]`. Text that is neither has no sizes.
 
 use std::fmt::Write;
@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// One input of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Input {
-    /// A tensor's sizes; empty for a tensor without dimensions and for anything that is no tensor.
+    /// A tensor's sizes; empty for a tensor without dimensions and for anything that is not a tensor.
     Tensor(Vec<i64>),
     /// The sizes of each tensor of a list.
     List(Vec<Vec<i64>>),

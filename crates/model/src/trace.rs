@@ -110,7 +110,7 @@ impl Trace {
     }
 
     /// What to add to a time to have it on the producer's clock, which counts from [`Meta::base_ns`]. Times count from
-    /// the first event: the first slice, or point that is no metadata. Zero where they reach too far for that.
+    /// the first event: the first slice, or point that is not metadata. Zero where they reach too far for that.
     pub fn origin(&self) -> Ns {
         self.origin
     }

@@ -26,7 +26,7 @@ const JOURNAL_EVERY: Duration = Duration::from_secs(1);
 /// Traces are text with much in common: a higher level takes longer and saves little.
 const LEVEL: Compression = Compression::new(4);
 
-/// Categories of events that are no region.
+/// Categories of events that are not a region.
 const FRAMES: [&str; 2] = ["python_function", "Trace"];
 
 /// Packages, each with the nanoseconds of its import.

@@ -25,9 +25,9 @@ use rate_limit::RateLimit;
 use request::ServiceRequest;
 
 /// Of the requests that may become slow, so many are looked into.
-const WATCH_EVERY: Duration = Duration::from_millis(20);
+const WATCH_PERIOD: Duration = Duration::from_millis(20);
 /// How often the observer hears of a slow request.
-const TELL_EVERY: Duration = Duration::from_millis(100);
+const NOTICE_PERIOD: Duration = Duration::from_millis(100);
 /// Names that Python's table of them holds at most; others are looked up one by one.
 const MAX_KNOWN: usize = 2_000;
 
@@ -43,7 +43,7 @@ fn quiet<T>(py: Python<'_>, result: PyResult<T>) -> PyResult<Option<T>> {
 /// A service that is watched.
 #[pyclass(module = "stepscope._native", frozen, weakref)]
 pub(crate) struct Service {
-    monitor: Mutex<Arc<RequestRecorder>>,
+    requests: Mutex<Arc<RequestRecorder>>,
     /// Numbers of names, as Python's own dicts: finding a name there takes less than copying its text.
     routes: Py<PyDict>,
     regions: Py<PyDict>,
@@ -60,8 +60,8 @@ pub(crate) struct Service {
     /// One more than the route whose next slow request is to be looked into; 0: none.
     armed: AtomicU32,
     /// What the observer is asked rarely: each call of Python costs as much as a request.
-    asked: RateLimit,
-    told: RateLimit,
+    watch_rate: RateLimit,
+    notice_rate: RateLimit,
 }
 
 #[pymethods]
@@ -91,7 +91,7 @@ impl Service {
             let parsed = parse_targets(&text);
             read.insert(route, parsed.map_err(errors::problem)?);
         }
-        let monitor = RequestRecorder::new(RecorderOptions {
+        let requests = RequestRecorder::new(RecorderOptions {
             folder,
             targets: read,
             limits: Limits { routes: max_routes, regions: max_regions, ..Limits::default() },
@@ -99,7 +99,7 @@ impl Service {
             retention: Retention { max_age_hours, max_bytes },
         });
         Ok(Service {
-            monitor: Mutex::new(monitor),
+            requests: Mutex::new(requests),
             routes: PyDict::new(py).unbind(),
             regions: PyDict::new(py).unbind(),
             set: entered.getattr("set")?.unbind(),
@@ -109,8 +109,8 @@ impl Service {
             on_warning,
             observer,
             armed: AtomicU32::new(0),
-            asked: RateLimit::new(WATCH_EVERY),
-            told: RateLimit::new(TELL_EVERY),
+            watch_rate: RateLimit::new(WATCH_PERIOD),
+            notice_rate: RateLimit::new(NOTICE_PERIOD),
         })
     }
 
@@ -124,14 +124,14 @@ impl Service {
         waited: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<ServiceRequest> {
         let this = slf.get();
-        let monitor = this.monitor();
-        let route = this.route_number(&monitor, route)?;
+        let requests = this.requests();
+        let route = this.route_number(&requests, route)?;
         let waited = match waited {
             Some(waited) => quiet(slf.py(), waited.extract::<f64>())?.unwrap_or(0.0),
             None => 0.0,
         };
         let samples = number(batch)?;
-        Ok(ServiceRequest::new(slf.clone().unbind(), monitor, route, id, samples, nanoseconds(waited)))
+        Ok(ServiceRequest::new(slf.clone().unbind(), requests, route, id, samples, nanoseconds(waited)))
     }
 
     /// Counts a request that someone else measured. `regions` are seconds by name.
@@ -148,14 +148,14 @@ impl Service {
         tokens: u64,
         regions: Option<Vec<(String, f64)>>,
     ) -> PyResult<()> {
-        let monitor = self.monitor();
-        let route = self.route_number(&monitor, route)?;
-        monitor.begin();
+        let requests = self.requests();
+        let route = self.route_number(&requests, route)?;
+        requests.begin();
         let mut start_ns = 0;
         let mut spans = Vec::new();
-        for (name, seconds) in regions.unwrap_or_default().into_iter().take(monitor.recorder.max_spans()) {
+        for (name, seconds) in regions.unwrap_or_default().into_iter().take(requests.recorder.max_spans()) {
             let duration_ns = nanoseconds(seconds);
-            let region = monitor.recorder.region(&name);
+            let region = requests.recorder.region(&name);
             spans.push(Span { region, parent: NO_PARENT, start_ns, duration_ns });
             start_ns += duration_ns;
         }
@@ -170,7 +170,7 @@ impl Service {
             spans: &spans,
             left_out: 0,
         };
-        self.count(py, &monitor, &ended, id.as_ref(), RequestDetails::default())
+        self.count(py, &requests, &ended, id.as_ref(), RequestDetails::default())
     }
 
     /// The next requests of a route are given to the observer, until it says otherwise.
@@ -181,23 +181,23 @@ impl Service {
 
     /// Adds the time that a GPU took for a request which ended before.
     fn add_gpu(&self, route: u32, nanoseconds: u64) {
-        let monitor = self.monitor();
-        if monitor.is_alive() {
-            monitor.recorder.add_gpu(RouteId(route), nanoseconds);
+        let requests = self.requests();
+        if requests.is_alive() {
+            requests.recorder.add_gpu(RouteId(route), nanoseconds);
         }
     }
 
     /// Writes what was counted so far.
     fn flush(&self, py: Python<'_>) -> PyResult<()> {
-        let monitor = self.monitor();
-        py.detach(|| monitor.flush());
-        self.deliver(py, &monitor)
+        let requests = self.requests();
+        py.detach(|| requests.flush());
+        self.deliver(py, &requests)
     }
 
     /// In a forked child: counts from nothing.
     fn after_fork(&self, py: Python<'_>) {
-        let mut monitor = lock(&self.monitor);
-        *monitor = monitor.after_fork();
+        let mut requests = lock(&self.requests);
+        *requests = requests.after_fork();
         // Names have other numbers there.
         self.routes.bind(py).clear();
         self.regions.bind(py).clear();
@@ -206,78 +206,78 @@ impl Service {
 }
 
 impl Service {
-    fn monitor(&self) -> Arc<RequestRecorder> {
-        lock(&self.monitor).clone()
+    fn requests(&self) -> Arc<RequestRecorder> {
+        lock(&self.requests).clone()
     }
 
-    fn route_number(&self, monitor: &RequestRecorder, name: &Bound<'_, PyAny>) -> PyResult<RouteId> {
+    fn route_number(&self, requests: &RequestRecorder, name: &Bound<'_, PyAny>) -> PyResult<RouteId> {
         // A request that a child has from its parent counts for no one, and must not wait for its parent's locks.
-        if !monitor.is_alive() {
+        if !requests.is_alive() {
             return Ok(RouteId(0));
         }
-        known(&self.routes, name, |text| monitor.recorder.route(text).0).map(RouteId)
+        known(&self.routes, name, |text| requests.recorder.route(text).0).map(RouteId)
     }
 
-    fn region_number(&self, monitor: &RequestRecorder, name: &Bound<'_, PyAny>) -> PyResult<RegionId> {
-        if !monitor.is_alive() {
+    fn region_number(&self, requests: &RequestRecorder, name: &Bound<'_, PyAny>) -> PyResult<RegionId> {
+        if !requests.is_alive() {
             return Ok(RegionId(0));
         }
-        known(&self.regions, name, |text| monitor.recorder.region(text).0).map(RegionId)
+        known(&self.regions, name, |text| requests.recorder.region(text).0).map(RegionId)
     }
 
     /// Counts a request, keeps it if it is an example, and tells whom it concerns.
     fn count(
         &self,
         py: Python<'_>,
-        monitor: &Arc<RequestRecorder>,
+        requests: &Arc<RequestRecorder>,
         ended: &Ended<'_>,
         id: Option<&Py<PyAny>>,
         about: RequestDetails<'_>,
     ) -> PyResult<()> {
-        if !monitor.is_alive() {
+        if !requests.is_alive() {
             return Ok(());
         }
-        let RequestOutcome { candidate, missed, unusual } = monitor.recorder.record(ended);
+        let RequestOutcome { candidate, missed, unusual } = requests.recorder.record(ended);
         let looked_into = !about.stack.is_empty() || about.profile.is_some();
         let candidate =
             candidate.or_else(|| looked_into.then(|| ExemplarCandidate::looked_into(ended.latency_ns)));
         if let Some(candidate) = candidate {
             let text = text_of(py, id)?;
-            monitor.recorder.keep(candidate, ended, RequestDetails { id: &text, ..about }, now_ns());
+            requests.recorder.keep(candidate, ended, RequestDetails { id: &text, ..about }, now_ns());
         }
-        let news = unusual && self.armed.load(Ordering::Relaxed) == 0 && self.told.is_time();
+        let news = unusual && self.armed.load(Ordering::Relaxed) == 0 && self.notice_rate.is_time();
         if news || looked_into {
             let seconds = ended.latency_ns as f64 / 1e9;
             quiet(py, self.observer.call_method1(py, "ended", (ended.route.0, seconds, looked_into)))?;
         }
         if missed != 0 {
-            for (bit, target) in monitor.per_request_targets(ended.route) {
+            for (bit, target) in requests.per_request_targets(ended.route) {
                 if missed & bit != 0 {
-                    let route = monitor.recorder.route_name(ended.route);
+                    let route = requests.recorder.route_name(ended.route);
                     let seconds = ended.latency_ns as f64 / 1e9;
-                    let told = self.on_missed.call1(py, (route, target.text, seconds, id, 1, 1));
-                    quiet(py, told)?;
+                    let result = self.on_missed.call1(py, (route, target.text, seconds, id, 1, 1));
+                    quiet(py, result)?;
                 }
             }
         }
-        if monitor.has_news() { self.deliver(py, monitor) } else { Ok(()) }
+        if requests.has_news() { self.deliver(py, requests) } else { Ok(()) }
     }
 
-    fn deliver(&self, py: Python<'_>, monitor: &RequestRecorder) -> PyResult<()> {
-        for news in monitor.take_notices() {
-            let told = match news {
+    fn deliver(&self, py: Python<'_>, requests: &RequestRecorder) -> PyResult<()> {
+        for news in requests.take_notices() {
+            let result = match news {
                 ServiceNotice::Warning(words) => self.on_warning.call1(py, (words,)),
                 ServiceNotice::Missed { route, target, requests, missed } => {
                     self.on_missed.call1(py, (route, target, py.None(), py.None(), requests, missed))
                 }
             };
-            quiet(py, told)?;
+            quiet(py, result)?;
         }
         Ok(())
     }
 }
 
-/// The number of a name, from a dict if it is there. What is no string is asked for its text.
+/// The number of a name, from a dict if it is there. What is not a string is asked for its text.
 fn known(table: &Py<PyDict>, name: &Bound<'_, PyAny>, number: impl FnOnce(&str) -> u32) -> PyResult<u32> {
     let py = name.py();
     let table = table.bind(py);

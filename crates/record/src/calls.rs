@@ -10,9 +10,10 @@ mod edge_table;
 mod pattern;
 mod totals;
 
-use edge_table::EdgeTable;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+
+use edge_table::EdgeTable;
 pub use pattern::{Pattern, plain_name};
 pub use totals::CallTotals;
 

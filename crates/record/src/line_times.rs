@@ -78,7 +78,7 @@ pub struct ThreadLines {
 pub type Watched = (FunctionId, u32);
 
 impl ThreadLines {
-    /// Nothing yet. Every event is taken to cost so many ticks, which are no line's.
+    /// Nothing yet. Every event is taken to cost so many ticks, which are not a line's.
     pub fn new(share: Share, cost: u64) -> ThreadLines {
         ThreadLines {
             share,

@@ -48,7 +48,7 @@ impl History {
     /// The history of a metric. `margin` is the smallest change that matters, as a share.
     pub fn new(records: Vec<Record>, name: &str, metric: Metric, margin: f64) -> Result<History, Problem> {
         let total = records.len();
-        // Times of another machine, or taken in another way, are no change of the code.
+        // Times of another machine, or taken in another way, are not a change of the code.
         let newest = records.last().map(|record| record.measurement.clone());
         let alike = |record: &Record| {
             newest.as_ref().is_some_and(|newest| {

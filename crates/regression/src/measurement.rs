@@ -220,7 +220,7 @@ mod tests {
         let text = one().to_json();
         assert_eq!(Measurement::from_json(text.as_bytes(), "x.json").unwrap(), one());
         assert_eq!(one().keys(), ["step_time", "wall_time"]);
-        // Fields of later versions that mean nothing here are no error.
+        // Fields of later versions that mean nothing here are not an error.
         let more = text.replacen('{', "{\"color\": 3, ", 1);
         assert_eq!(Measurement::from_json(more.as_bytes(), "x.json").unwrap(), one());
     }

@@ -89,7 +89,7 @@ pub struct RunResult {
     pub whole_ns: f64,
     /// From the start of the program to the end of its first iteration.
     pub startup_ns: Option<f64>,
-    /// The loss of each backward pass; null where it is no finite number.
+    /// The loss of each backward pass; null where it is not a finite number.
     #[serde(default)]
     pub losses: Vec<Option<f64>>,
     /// The mean size of the numbers in the model's first outputs, by the number of the call.

@@ -14,7 +14,7 @@ const PREFIX_BYTES: usize = 5;
 /// What is wrong with an answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Damage {
-    /// It is no answer of this kind.
+    /// It is not an answer of this kind.
     Malformed(&'static str),
     /// It is longer than it may be.
     TooLarge(u64),

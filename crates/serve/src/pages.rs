@@ -1,9 +1,9 @@
 //! Which pages have something to show about a run: those whose questions have an answer with rows.
 
+use stepscope_ask::{Ask, Part, QUESTIONS, Question};
 use stepscope_model::{DocumentKind, Kind};
 
 use crate::cached_run::CachedRun;
-use stepscope_ask::{Ask, Part, QUESTIONS, Question};
 
 /// The names of the pages.
 pub(crate) fn shown(run: &CachedRun) -> Vec<&'static str> {

@@ -11,7 +11,7 @@ pub const CHANGED_SHARE: f64 = 0.05;
 pub const SLOW_SHARE: f64 = 0.25;
 /// A level that is above the one before its rise by at most this share has recovered.
 pub const RECOVERED_SHARE: f64 = 0.10;
-/// Fewer requests in a point are no level.
+/// Fewer requests in a point are not a level.
 pub const MIN_LEVEL_REQUESTS: u64 = 20;
 /// A region that takes more time than before has grown if that is more than this share of a request.
 pub const GROWN_SHARE: f64 = 0.01;
@@ -19,7 +19,7 @@ pub const GROWN_SHARE: f64 = 0.01;
 /// Nothing written for longer than this is news, in minutes: a minute is written every minute.
 pub const SILENT_MINUTES: i64 = 3;
 
-/// Fewer failed requests in a point are no burst.
+/// Fewer failed requests in a point are not a burst.
 pub const BURST_MIN_ERRORS: u64 = 5;
 /// A burst has at least this share of failed requests,
 pub const BURST_MIN_SHARE: f64 = 0.01;
@@ -49,7 +49,7 @@ pub const BURN_WINDOWS_MINUTES: [i64; 4] =
 
 /// Points of a counter before and after a moment at most: hours ago is another time of day.
 pub const MOVED_MAX_POINTS: usize = 30;
-/// Fewer are no level.
+/// Fewer are not a level.
 pub const MOVED_MIN_POINTS: usize = 3;
 /// A counter moved if its level changed by this many times what it wanders,
 pub const MOVED_MIN_SCORE: f64 = 3.0;

@@ -1,9 +1,10 @@
 //! The device's side of the file: kernels, copies, memsets, and named ranges.
 
+use std::io::{self, Write};
+
 use crate::calls::Activity;
 use crate::event::{CallEvent, DeviceSide, SPAN_NAMES, Span};
 use crate::writer::Writer;
-use std::io::{self, Write};
 
 const PROCESSORS: u64 = 132;
 

@@ -1,7 +1,8 @@
 //! What the simulation plays, before it becomes text.
 
-use crate::calls::{Api, Work};
 use std::io;
+
+use crate::calls::{Api, Work};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Thread {

@@ -1,5 +1,7 @@
 //! The whole file: head, sections, metadata, end.
 
+use std::io::{self, Write};
+
 use crate::event::{CallEvent, DEVICE_SPANS, FrameEvent, MemoryEvent, OpEvent, SPANS, Sink, Span, Thread};
 use crate::machine::START_NS;
 use crate::sim::Sim;
@@ -7,7 +9,6 @@ use crate::summary::{StepTruth, Summary};
 use crate::synth::{Plan, Synth};
 use crate::text::Text;
 use crate::writer::{BACKWARD_TID, PID, Section, Writer};
-use std::io::{self, Write};
 
 const HEAD: &str = "\n  {\n    \"schemaVersion\": 1,\n    \"deviceProperties\": [\n    {\n      \
 \"id\": 0, \"name\": \"NVIDIA H200\", \"totalGlobalMem\": 150109880320,\n      \

@@ -1,12 +1,13 @@
 //! The simulated machine: thread clocks, streams, device memory, and what running an operator does.
 
+use std::io;
+
 use crate::calls::{Activity, Api, Call, Work};
 use crate::event::{CallEvent, DeviceSide, MemoryEvent, OpEvent, Sink, Thread};
 use crate::optree::{ALLOC, EVAL, NODE, Op};
 use crate::rng::Rng;
 use crate::synth::Synth;
 use crate::workload::SHAPES;
-use std::io;
 
 pub(crate) const START_NS: u64 = 3_845_734_036_309_694;
 /// Blocks of device memory in use at any time.

@@ -1,10 +1,11 @@
 //! Plays the training loop on the simulated machine.
 
+use std::io;
+
 use crate::event::{Frame, FrameEvent, SPANS, Sink, Span, Thread};
 use crate::machine::Machine;
 use crate::synth::{BLOCK_FRAMES, StepPlan, Synth};
 use crate::workload::{Block, FILLERS, LAYER, LOAD, READ_LOSS, SHAPES, UPDATE};
-use std::io;
 
 /// A training loop in the course of being played.
 #[derive(Debug)]

@@ -1,8 +1,10 @@
 //! The text must be valid, and must say exactly what the summary says.
 
-use crate::{NameTotals, OpTotals, Summary, Synth};
-use serde_json::value::RawValue;
 use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::value::RawValue;
+
+use crate::{NameTotals, OpTotals, Summary, Synth};
 
 type Fields = BTreeMap<String, Box<RawValue>>;
 

@@ -1,9 +1,10 @@
 //! Turns what the simulation plays into the events of a Kineto file, and counts them.
 
+use std::io::{self, Write};
+
 use crate::event::{CallEvent, Frame, FrameEvent, MemoryEvent, OpEvent, SPAN_NAMES, Sink, Span, Thread};
 use crate::summary::Summary;
 use crate::text::Text;
-use std::io::{self, Write};
 
 pub(crate) const PID: u64 = 1_070;
 pub(crate) const BACKWARD_TID: u64 = 1_112;

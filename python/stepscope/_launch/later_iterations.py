@@ -31,7 +31,7 @@ class LaterIterations:
         self._block: list[int] = []
         self._block_ns = 0
         self._changed_blocks = self._changed_time_ns = 0
-        self._is_told = False
+        self._has_changed = False
         #: Times of the iterations since they may have changed; if no one minds that they have, of the latest block.
         self.changed_ns: list[int] = []
         #: When the latest one ended.
@@ -53,16 +53,16 @@ class LaterIterations:
             self._add(self.changed_ns)
             self._add(block)
             self._changed_blocks = self._changed_time_ns = 0
-            self._is_told, self.changed_ns = False, []
+            self._has_changed, self.changed_ns = False, []
             return False
         self._changed_blocks += 1
         self._changed_time_ns += sum(block)
-        if self._is_told:
+        if self._has_changed:
             self._add(self.changed_ns)
             self.changed_ns = []
         self.changed_ns += block
-        self._is_told = self._changed_blocks >= _CHANGED_BLOCKS and self._changed_time_ns >= _CHANGED_NS
-        return self._is_told
+        self._has_changed = self._changed_blocks >= _CHANGED_BLOCKS and self._changed_time_ns >= _CHANGED_NS
+        return self._has_changed
 
     def close(self) -> None:
         """The program has ended before they changed for long."""

@@ -19,7 +19,7 @@ _COMMANDS = {("torchrun",): "torch.distributed.run", ("accelerate", "launch"): "
 
 def recording_ranks(program: list[str], own: list[str]) -> tuple[str, list[str]] | None:
     """The module and the arguments of a launcher whose ranks record themselves, with our ``own`` options; None if this
-    program is no launcher that we know, or starts something that is no Python.
+    program is not a launcher that we know, or starts something that is not Python.
 
     ``program`` is what follows our options, ``-m`` included.
     """

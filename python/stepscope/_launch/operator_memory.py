@@ -26,7 +26,7 @@ from .main_thread import call_in_main_thread
 RESULTS_PER_RECORDED = 12.0
 #: The most that results may take unless the user says otherwise: about two million events.
 DEFAULT_BYTES = 8 << 30
-#: Allocations from here on are no part of the C library's heap.
+#: Allocations from here on are not part of the C library's heap.
 _MAPPED_BYTES = 32 << 20
 _CHECK_PERIOD_S = 0.1
 #: The process may grow by this much, whatever it holds; what is freed within so many checks does not count.

@@ -126,7 +126,7 @@ class ProgramCapture:
         forks.unwatch(self)
         try:
             if self._recorder.open is not None:
-                # What PyTorch's profiler does to end is no part of the program.
+                # What PyTorch's profiler does to end is not part of the program.
                 self._recorder.open.stop_sampling()
             self._stop_torch()
         finally:

@@ -13,7 +13,7 @@ from .._native import now_ns
 #: Equal stretches between calls in a row.
 _MIN_STRETCHES = 4
 _MIN_STRETCHES_ALONE = 10
-#: Calls that take this long together are no inner loop.
+#: Calls that take this long together are not an inner loop.
 _SLOW_NS = 2_000_000_000
 #: A program that calls more functions than that makes them as it goes.
 _MAX_FUNCTIONS = 10_000

@@ -32,24 +32,16 @@ from .children import Children, words_about
 from .framework_join import FrameworkJoin
 from .iteration_clock import WARM_UP, IterationClock
 from .iterations import JAX_CALLS, Iterations
-from .main_thread import MainThreadTimer
-from .operator_memory import OperatorMemory, default_limit
 from .own_work import OwnWork
 from .phases import KEY as PHASES_KEY
 from .phases import Phases
 from .program_capture import ProgramCapture
+from .recording_limits import BEGINNING_BYTES, RecordingLimits
 from .sampled_child import why_not_read
 from .self_sampled import SelfSampled
 from .stretch import Stretch
 from .torch_join import TorchJoin
 from .window import SAMPLES_HZ, Window, beginning_is_over, samples_hz
-
-#: Seconds of PyTorch's operators that are kept by default: they fill memory until they are written.
-TORCH_SECONDS = 60.0
-#: What operators of a program's beginning may take to be written, where a window of iterations comes later.
-BEGINNING_BYTES = 1 << 29
-#: How long a beginning without iterations may be: they are found without recording it, too.
-BEGINNING_SECONDS = 10.0
 
 
 class ScriptRecorder(CurrentRun):
@@ -77,14 +69,13 @@ class ScriptRecorder(CurrentRun):
         self._settings = settings
         self._unit = ScheduleUnit(settings)
         self._folder = output
-        self._seconds = seconds
-        self._memory_gib = memory_gib
         self._follow = follow
         self._phases = Phases()
         #: What times iterations and says which are recorded; None: all are.
         self._clock = None
         if window is not None and not settings.has_schedule:
             self._clock = IterationClock(window, self._phases, self._group)
+        self._limits = RecordingLimits(seconds, memory_gib, self._clock is not None, self._limit_reached)
         #: Whether the script ends when its window is over.
         self._stop = stop
         #: Whether the trace of the window that is open was written.
@@ -95,7 +86,6 @@ class ScriptRecorder(CurrentRun):
         self._stretch = Stretch()
         #: Children that were started while stacks were sampled; None: they still are.
         self._started_children: int | None = None
-        self._memory: OperatorMemory | None = None
         self.traces: list[Path] = []
         self.notes: list[str] = []
         #: What only someone who asked for a report wants to know.
@@ -114,11 +104,10 @@ class ScriptRecorder(CurrentRun):
         self._made_folder = False
         #: In this thread, whether a profiler of PyTorch that starts is ours.
         self._here = threading.local()
-        self._timer: MainThreadTimer | None = None
         self._iterations = Iterations(lambda first: self._work.safely(lambda: self._iteration_found(first)))
         self._join: TorchJoin | None = None
         self._children = Children()
-        self._started_at = self._first_at = self._joined_at = 0.0
+        self._started_at = self._first_at = 0.0
 
     @property
     def _is_settled(self) -> bool:
@@ -156,18 +145,17 @@ class ScriptRecorder(CurrentRun):
             journal.replace(".pt.trace.json", ".unfinished.pt.trace.json"),
             self._follow and unread is None,
             self.notes.append,
-            lambda: self._work.safely(self._framework_joined),
+            lambda: self._work.safely(self._limits.framework_joined),
         )
         self._capture.metadata = program_metadata(self.words or [self._program])
         self._capture.start()
-        if self._seconds:
-            self._limit(self._seconds)
+        self._limits.start()
         self._join = TorchJoin(
             self._capture,
             lambda: self._end("the script started PyTorch's profiler itself"),
             self._work.safely,
             imported=self._torch_imported,
-            joined=self._torch_joined,
+            joined=self._limits.torch_joined,
         )
         self._join.start()
         asked = self._settings.framework
@@ -228,9 +216,9 @@ class ScriptRecorder(CurrentRun):
 
     def step(self, samples: float | None = None) -> None:
         if self._unit.counts("steps"):
-            self._work.safely(lambda: self._told_step(samples))
+            self._work.safely(lambda: self._marked_step(samples))
 
-    def _told_step(self, samples: float | None) -> None:
+    def _marked_step(self, samples: float | None) -> None:
         if not self._explicit_steps:
             if self._is_settled:
                 return
@@ -240,7 +228,7 @@ class ScriptRecorder(CurrentRun):
 
     def epoch(self) -> None:
         if self._unit.counts("epochs"):
-            self._work.safely(lambda: self._told_step(None))
+            self._work.safely(lambda: self._marked_step(None))
 
     def profile_starts(self, profile: object) -> None:
         if not getattr(self._here, "starts_ours", False) and not getattr(profile, "beside_a_trace", False):
@@ -252,22 +240,6 @@ class ScriptRecorder(CurrentRun):
     def _torch_imported(self) -> None:
         if not self._iterations.watch(sys.modules["torch"]) and self._scheduled:
             self.notes.append("steps cannot be found: this PyTorch is older than 2.0")
-
-    def _torch_joined(self) -> None:
-        self._joined_at = time.monotonic()
-        if self._seconds is None and self._timer is None:
-            self._limit(TORCH_SECONDS if self._clock is None else BEGINNING_SECONDS)
-        limit = default_limit() if self._memory_gib is None else int(self._memory_gib * (1 << 30))
-        if self._clock is not None and limit:
-            limit = min(limit, BEGINNING_BYTES)
-        if limit:
-            self._memory = OperatorMemory(limit, self._memory_is_full)
-            self._memory.start()
-
-    def _framework_joined(self) -> None:
-        """JAX's or TensorFlow's profiler records, which fills memory as PyTorch's does."""
-        if self._seconds is None and self._timer is None:
-            self._limit(TORCH_SECONDS)
 
     def _iteration_found(self, first: bool) -> None:
         if self._work.depth > 1:
@@ -488,28 +460,8 @@ class ScriptRecorder(CurrentRun):
             if self._made_folder and not any(self._folder.iterdir()):
                 self._folder.rmdir()
 
-    def _limit(self, seconds: float) -> None:
-        self._timer = MainThreadTimer(seconds, lambda: self._time_is_over(seconds))
-        self._timer.start()
-
-    def _time_is_over(self, seconds: float) -> None:
-        """Called between any two instructions of the main thread, perhaps in the middle of something of ours."""
-        if self._clock is not None and self._seconds is None:
-            self._work.soon(self._rest)
-            return
-        self._work.soon(lambda: self._end(f"{seconds:g} s were over (--seconds)"))
-
-    def _memory_is_full(self, results_bytes: int) -> None:
-        """Called as :meth:`_time_is_over` is."""
-        if self._clock is not None:
-            self._work.soon(self._rest)
-            return
-        after_s = time.monotonic() - self._joined_at
-        reason = (
-            f"{after_s:.1f} s of PyTorch's operators may take {results_bytes / (1 << 30):.1f} GiB of memory to be "
-            "written (--max-memory)"
-        )
-        self._work.soon(lambda: self._end(reason))
+    def _limit_reached(self, reason: str | None) -> None:
+        self._work.soon(self._rest if reason is None else lambda: self._end(reason))
 
     def _end(self, reason: str | None) -> None:
         """Stop and write; ``reason`` says why before the script has ended."""
@@ -562,10 +514,7 @@ class ScriptRecorder(CurrentRun):
         self._stop_limits()
 
     def _stop_limits(self) -> None:
-        if self._timer is not None:
-            self._timer.stop()
-        if self._memory is not None:
-            self._memory.stop()
+        self._limits.stop()
         self._stretch.stop()
 
     def _ours(self) -> AbstractContextManager[None]:

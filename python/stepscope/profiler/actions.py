@@ -135,7 +135,7 @@ class StepPlan:
         self._action = _planned(plan(0))
 
     def __call__(self, step: int) -> ProfilerAction:
-        """The action of this step. Something that is no action counts as none and warns: training goes on."""
+        """The action of this step. Something that is not an action counts as none and warns: training goes on."""
         if step != self._step:
             try:
                 self._action = _planned(self._plan(step))

@@ -56,7 +56,7 @@ class BareSteps:
             mark = self._mark()
             if mark is not None:
                 self._marks.append((self._ended, mark))
-            ended_ns = now_ns()  # The wait for a device is no part of the next step.
+            ended_ns = now_ns()  # The wait for a device is not part of the next step.
         self._began_ns = ended_ns
 
     def paced_ns(self) -> list[int]:

@@ -107,7 +107,7 @@ class Capture:
             try:
                 self.recording.stop()
             finally:
-                # Last: it takes a while to put its file together, which is no part of the recording.
+                # Last: it takes a while to put its file together, which is not part of the recording.
                 self.xla.stop()
         lost = self.recording.lost_regions
         if lost:

@@ -119,7 +119,7 @@ class Recorder:
 
 
 def check_monitor(choice: MonitorChoice) -> None:
-    """Raises an error that teaches if this is no choice of a monitor."""
+    """Raises an error that teaches if this is not a choice of a monitor."""
     if choice is None or isinstance(choice, (bool, Monitor)):
         return
     if isinstance(choice, (int, float)) and choice > 0:

@@ -27,7 +27,7 @@ _SAMPLED_PREFIX = "samples of thread "
 
 
 def write_folded_stacks(trace: str, path: str, whose: str, *, sampled: bool) -> int:
-    """Writes a line a stack that took a microsecond or more; how many those are. Time that was both sampled and
+    """Writes one line per stack that took a microsecond or more; how many those are. Time that was both sampled and
     recorded counts once: by its samples if there are any and ``sampled`` says so."""
     answer = json.loads(NativeTrace.open(trace).ask("stacks", [("by", whose), ("top", "0")]))
     rows = answer["stacks"]

@@ -16,8 +16,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed")
 #: A few iterations are its beginning, however long a busy machine takes for them.
 PROGRAM = """
 import os, signal, sys
-from stepscope._launch import script_recorder, window
-script_recorder.BEGINNING_SECONDS, window._BEGINNING_S = 600.0, float("inf")
+from stepscope._launch import recording_limits, window
+recording_limits.BEGINNING_SECONDS, window._BEGINNING_S = 600.0, float("inf")
 import torch
 model = torch.nn.Linear(64, 64)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.1)

@@ -227,7 +227,7 @@ def test_many_short_children_are_no_burden(tmp_path, script, stepscope_run):
 def test_workers_of_a_data_loader_have_their_numbers(tmp_path, script, stepscope_run):
     pytest.importorskip("torch", reason="PyTorch is not installed")
     # All of it is recorded, however long a busy machine takes for it.
-    script("import stepscope._launch.script_recorder as it\nit.BEGINNING_SECONDS = 600.0\n", "sites/sitecustomize.py")
+    script("import stepscope._launch.recording_limits as it\nit.BEGINNING_SECONDS = 600.0\n", "sites/sitecustomize.py")
     file = script(
         dedent("""\
         import pathlib, time, torch

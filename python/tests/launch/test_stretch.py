@@ -14,8 +14,8 @@ pytest.importorskip("torch", reason="PyTorch is not installed")
 
 #: It begins soon, so that the test is short.
 EAGER = """
-from stepscope._launch import script_recorder, stretch
-script_recorder.BEGINNING_SECONDS = stretch._PATIENCE_S = 0.4
+from stepscope._launch import recording_limits, stretch
+recording_limits.BEGINNING_SECONDS = stretch._PATIENCE_S = 0.4
 stretch._LASTS_S = 1.0
 """
 #: It simulates until there is a trace of it, which it looks for without a loop of Python's: that would be one to count.

@@ -155,8 +155,8 @@ def test_the_default_limit_counts_from_pytorchs_start_and_ends_its_collector(scr
     script(
         "import sys\n"
         "from stepscope import _run as run\n"
-        "from stepscope._launch import script_recorder\n"
-        "script_recorder.TORCH_SECONDS = 1.0\n"
+        "from stepscope._launch import recording_limits\n"
+        "recording_limits.TORCH_SECONDS = 1.0\n"
         "sys.exit(run.main(sys.argv[1:]))\n",
         "short_limit.py",
     )

@@ -1,4 +1,4 @@
-// Which framework's words a page uses: hints about PyTorch's profiler are no help in a run of JAX or TensorFlow.
+// Which framework's words a page uses: hints about PyTorch's profiler do not help in a run of JAX or TensorFlow.
 
 import type { InfoAnswer } from "../data/wire.ts";
 import { useAsk } from "./use-ask.ts";

@@ -19,7 +19,7 @@ pub const DEFINITIONS: &[Definition] = definitions! {
         "Kernels, copies and memsets whose launching call was recorded. This number and all below except launch-bound \
          count the whole trace.";
     "delay_p50_ns", "Delay, median" =>
-        "The median time from the start of the launching call to the start of the work. Long delays are no problem: they \
+        "The median time from the start of the launching call to the start of the work. Long delays are not a problem: they \
          mean that the queue is full and the device has enough to do.";
     "delay_p95_ns", "Delay, 95th percentile" =>
         "The time from the start of the launching call to the start of the work that 95% of the launches do not exceed.";

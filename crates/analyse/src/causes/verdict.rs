@@ -1,12 +1,12 @@
 //! What a run is bound by, in a sentence: the first thing a reader wants to know.
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use crate::causes::account::{Account, AccountRow};
 use crate::causes::cause::{ByCause, Cause};
 use crate::scope::definition::{Definition, definitions};
 use crate::threads::activity::Activity;
-
-use schemars::JsonSchema;
-use serde::Serialize;
 
 /// A device that is idle for less than this is not held up by anything.
 const MIN_IDLE_SHARE: f64 = 0.10;

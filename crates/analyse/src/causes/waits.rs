@@ -220,7 +220,7 @@ fn copies_by_call(trace: &Trace, streams: &[Stream]) -> Vec<(SliceId, SliceId)> 
 }
 
 /// Whether the call of a copy came back only after the copy: pageable memory is staged by the call itself, and the
-/// copy's end within the call says so. A pinned copy that happened to be quick is no wait.
+/// copy's end within the call says so. A pinned copy that happened to be quick is not a wait.
 fn blocks(trace: &Trace, copy: SliceId, call_end: Ns) -> bool {
     trace.name(copy).contains("Pageable") && trace.slices().end(copy) <= call_end
 }
@@ -284,7 +284,7 @@ pub struct WaitRow {
 /// The waits of some steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct WaitsReport {
-    /// A row a place, by waiting time.
+    /// One row per place, by waiting time.
     pub rows: Vec<WaitRow>,
     pub wait_ns: i64,
     pub calls: u64,

@@ -159,7 +159,7 @@ impl<'a> Namer<'a> {
         }
     }
 
-    /// What the host was in. A step is no answer: everything is in one.
+    /// What the host was in. A step is not an answer: everything is in one.
     fn host(&mut self, cause: Cause, innermost: Option<SliceId>) -> Key {
         let trace = self.run.trace();
         let Some(innermost) = innermost else { return Key::for_cause(cause) };

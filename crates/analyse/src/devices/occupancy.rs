@@ -2,7 +2,7 @@
 //! kernel, and the same estimate made here where the profiler's is wrong.
 //!
 //! The profiler assumes that no block may have more than 48 KiB of shared memory. A kernel can ask for more, and every
-//! fast matrix product of the last years does; for those it writes 0, which is no measurement but the answer to "how
+//! fast matrix product of the last years does; for those it writes 0, which is not a measurement but the answer to "how
 //! many such blocks fit under that limit". The rule below is the profiler's with the limit lifted; without lifting it,
 //! it gives every value that profilers have written into the fixtures and the peers' files (a test compares them).
 

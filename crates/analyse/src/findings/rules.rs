@@ -1,4 +1,4 @@
-//! One file a rule.
+//! One file per rule.
 
 mod allocator_churn;
 mod autotune;

@@ -19,7 +19,7 @@ const MOMENTS_BY_TIME: usize = 40;
 /// Kinds of allocations that come back a number of times, as a share of those that come back at all, for it to be the
 /// number of iterations.
 const MIN_ALIKE_SHARE: f64 = 0.9;
-/// Kinds that are freed again, as a share of those that come back: where most stay, it is no iteration that ends.
+/// Kinds that are freed again, as a share of those that come back: where most stay, it is not an iteration that ends.
 const MIN_FREED_SHARE: f64 = 0.7;
 
 /// What shows where an iteration begins.
@@ -170,7 +170,7 @@ fn repeats(history: &History, places: &Places) -> Option<Vec<u32>> {
         kind.last = last;
         kind.kept += u64::from(allocation.to == u32::MAX);
     }
-    // What comes back within a short stretch alone, as the layers of a model do that is made, is no iteration.
+    // What comes back within a short stretch alone, as the layers of a model do that is made, is not an iteration.
     let half = (history.levels.len() / 2) as u32;
     kinds.retain(|_, kind| kind.count >= MIN_ITERATIONS as u64 && kind.last - kind.first >= half);
     let back: Vec<u64> = kinds.values().map(|kind| kind.count).collect();

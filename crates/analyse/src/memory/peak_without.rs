@@ -36,7 +36,7 @@ pub struct PeakWithout {
 
 /// Of what repeated stacks hold, the least share that makes a stack count for the number of blocks.
 const MIN_STACK_SHARE: f64 = 0.05;
-/// Pieces below this (sums of a normalization, seeds) are no input of a block.
+/// Pieces below this (sums of a normalization, seeds) are not an input of a block.
 const MIN_INPUT_BYTES: u64 = 1 << 20;
 
 /// Replays a history with a change; none where it has nothing to work on.

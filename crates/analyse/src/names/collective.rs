@@ -52,7 +52,7 @@ impl Operation {
     /// What a recorded name (`_allgather_base`), a range (`gloo:all_reduce`) or a kernel
     /// (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`) says.
     pub fn from_name(name: &str) -> Operation {
-        // A kernel's parameters and template arguments are no part of what it is called.
+        // A kernel's parameters and template arguments are not part of what it is called.
         let head = name.split(['<', '(']).find(|part| part.chars().any(char::is_alphanumeric)).unwrap_or(name);
         let head =
             if OPERATION_WORDS.iter().any(|(word, _)| letters(head).contains(word)) { head } else { name };

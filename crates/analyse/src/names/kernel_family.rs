@@ -1,7 +1,7 @@
 //! What a kernel does, by its name: a heuristic, for colors and filters.
 //!
 //! Whether a kernel multiplies matrices on tensor cores is [`kernel_uses_tensor_cores`]'s to say; the rest are the words
-//! that libraries put into their names. A name that says nothing is no guess: it is another kernel.
+//! that libraries put into their names. A name that says nothing is not a guess: it is another kernel.
 
 use crate::names::comm::is_comm_kernel;
 use crate::names::kernel_name::demangled;
@@ -59,7 +59,7 @@ pub(crate) fn kernel_family(name: &str) -> KernelFamily {
     // Template arguments name the functions applied; what the kernel is comes before them.
     let head = full.split('<').next().unwrap_or(&full);
     let says = |text: &str, words: &[&str]| words.iter().any(|word| text.contains(word));
-    // One step of a product that was split is no reduction of its own.
+    // One step of a product that was split is not a reduction of its own.
     let reduces = says(head, REDUCTION_KERNELS) && !says(head, &["splitk", "wgrad"]);
     if says(head, ELEMENTWISE_KERNELS) {
         KernelFamily::Elementwise

@@ -205,7 +205,7 @@ fn of_activity(activity: Activity) -> PathClass {
 impl CriticalPath {
     pub fn report(&self, trace: &Trace) -> PathReport {
         let mut classes = [0i64; PathClass::COUNT];
-        // A row a class and name, found by position: a path has as many pieces as a trace has slices.
+        // One row per class and name, found by position: a path has as many pieces as a trace has slices.
         let mut row_of = vec![0u32; (trace.strings().len() + 1) * PathClass::COUNT];
         let mut report = PathReport::default();
         for piece in &self.pieces {

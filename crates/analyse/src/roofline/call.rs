@@ -3,9 +3,10 @@
 //! Everything here answers `None` where the record is missing or odd; all arithmetic is checked, because sizes
 //! are whatever a file says.
 
+use stepscope_model::{Input, parse_shapes};
+
 use super::number::{self, Element};
 use crate::names::shapes::texts as list;
-use stepscope_model::{Input, parse_shapes};
 
 /// The recorded inputs of one call.
 pub(super) struct Call {

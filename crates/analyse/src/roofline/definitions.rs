@@ -44,7 +44,7 @@ pub const DEFINITIONS: &[Definition] = definitions! {
     "of_bandwidth", "Of peak GB/s" => "The time the bytes take at peak bandwidth / device time, as a fraction.";
     "precision", "Arithmetic" =>
         "What products run in: the type of the inputs, or TF32 where the name of a kernel shows that float ran on tensor \
-         cores. Work that is no product runs in float (double for double), whatever its inputs.";
+         cores. Work that is not a product runs in float (double for double), whatever its inputs.";
     "dtype", "Dtype" => "What products run in; for other work, the type of its tensors, by which its bytes are counted.";
     "peaks_by", "Peaks by" =>
         "How the device's peaks were found: by its name, or by its compute capability, multiprocessors and memory, which \

@@ -185,7 +185,7 @@ impl<'t> InstructionTable<'t> {
             return Some(InstructionKey::Known(program.id, at));
         }
         let args = self.trace.args(id);
-        // Work of a captured graph names the graph, which is no instruction.
+        // Work of a captured graph names the graph, which is not an instruction.
         let in_graph = args.int(Attr::GraphId).is_some_and(|graph| graph != 0);
         let name = args.text(Attr::Instruction).filter(|_| !in_graph)?;
         Some(InstructionKey::Named(args.int(Attr::Program), name))

@@ -1,4 +1,4 @@
-//! The cost models, one file a family, and how a name finds its model.
+//! The cost models, one file per family, and how a name finds its model.
 //!
 //! A model is a pure function from the recorded inputs of a call to its [`Cost`]. It refuses (`None`) rather
 //! than guess: a call whose shapes, types or parameters it cannot read has no cost and is listed as such.

@@ -62,7 +62,7 @@ const fn element(bytes: u64, precision: Option<Precision>) -> Option<Element> {
     Some(Element { bytes, precision })
 }
 
-/// The element type of an `Input type` text; `None` for what is no tensor and for types unknown here.
+/// The element type of an `Input type` text; `None` for what is not a tensor and for types unknown here.
 pub(super) fn of_type(text: &str) -> Option<Element> {
     let text = text.strip_prefix("c10::").unwrap_or(text);
     match text {

@@ -182,7 +182,7 @@ fn utilization_of_steps() {
         b.add(Kind::HostAnnotation, &format!("ProfilerStep#{step}"), (start, start + 1_000_000), None, &[]);
         b.op("aten::mm", (start + 10, start + 20), step, MM, BF16);
         b.kernel("nvjet_sm90_tst_1", (start + 100, start + 200_100), step);
-        // Arithmetic that is no product does not count.
+        // Arithmetic that is not a product does not count.
         b.op("aten::add", (start + 30, start + 40), 10 + step, "[[1000000], [1000000]]", FP32);
         b.kernel("k", (start + 300_000, start + 300_100), 10 + step);
     }

@@ -1,7 +1,7 @@
 //! Where a series of measurements, one per commit or day, changed its level for good.
 //!
 //! The series is cut into stretches so that the sum of distances to each stretch's median, plus a price per cut, is
-//! least: medians, because one slow night is no change. A cut stays only if shuffling the two stretches beside it hardly
+//! least: medians, because one slow night is not a change. A cut stays only if shuffling the two stretches beside it hardly
 //! ever finds one as good, and if the levels differ enough to matter.
 
 mod running_median;
@@ -15,7 +15,7 @@ use running_median::RunningMedian;
 
 /// A longer series is looked at from its end: a cut costs the square of the length.
 const MAX_SERIES: usize = 1_000;
-/// Fewer measurements than this are no level.
+/// Fewer measurements than this are not a level.
 const MIN_STRETCH: usize = 2;
 const SHUFFLES: usize = 999;
 const SEED: u64 = 0x0c4a_96e5;

@@ -12,7 +12,7 @@ use super::student::{self, squares, variance};
 /// What is left over when two numbers that should be equal went through logarithms: a margin given as 5% must not fail 105
 /// against 100 over the last bit.
 const ROUNDING_SLACK: f64 = 1e-9;
-/// More repeats than this are no advice.
+/// More repeats than this are not advice.
 const MAX_REPEATS_ADVISED: f64 = 1_000.0;
 
 /// What is asked of a comparison.

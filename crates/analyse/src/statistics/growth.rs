@@ -44,7 +44,7 @@ pub struct Growth {
     pub grows: bool,
 }
 
-/// Judges levels over a rising `x`, warm-up left out; none if they are too few. Less than `min_rise` in total is no growth.
+/// Judges levels over a rising `x`, warm-up left out; none if they are too few. Less than `min_rise` in total is not growth.
 pub fn growth(points: &[(f64, f64)], min_rise: f64, rule: &GrowthRule) -> Option<Growth> {
     let (first, last) = (points.first()?, points.last()?);
     if points.len() < rule.min_levels {

@@ -38,7 +38,7 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A sample of these groups. Values that are no finite numbers, and groups without values, are left out.
+    /// A sample of these groups. Values that are not finite numbers, and groups without values, are left out.
     pub fn new(groups: impl IntoIterator<Item = Vec<f64>>) -> Self {
         let groups = groups.into_iter().map(|mut group| {
             group.retain(|value| value.is_finite());

@@ -24,7 +24,7 @@ use super::step::Step;
 use crate::scope::definition::Definition;
 use crate::scope::extent::extent;
 
-/// Fewer repeats are no loop.
+/// Fewer repeats are not a loop.
 const MIN_REPEATS: usize = 3;
 /// The share of the trace's work that the repeats have to hold.
 const MIN_COVERED: f64 = 0.5;
@@ -61,7 +61,7 @@ pub enum FoundBy {
 pub const APART: Definition = Definition {
     field: "apart",
     label: "Of another kind",
-    text: "Repeats that are no steps because they are of another kind, such as the prefills of a generation.",
+    text: "Repeats that are not steps because they are of another kind, such as the prefills of a generation.",
 };
 
 /// How steps were found that are not marked.
@@ -69,7 +69,7 @@ pub const APART: Definition = Definition {
 pub struct FoundSteps {
     pub by: FoundBy,
     pub name: String,
-    /// Repeats of another kind, as the prefill of a generation is: they are no steps.
+    /// Repeats of another kind, as the prefill of a generation is: they are not steps.
     pub apart: u64,
     /// All of it: `12 iterations found by the repeating range decode_step`.
     pub sentence: String,

@@ -75,7 +75,7 @@ pub(super) fn new_step(step: i64, name: &str, start: Ns, end: Ns) -> Step {
 /// A trace without steps as one.
 pub(crate) fn whole(trace: &Trace, rule: StepRule) -> Option<Step> {
     let counts = |kind: Kind| match rule {
-        // The profiler's own overhead is no part of the run and may lie far from it.
+        // The profiler's own overhead is not part of the run and may lie far from it.
         StepRule::All => kind != Kind::Overhead && (kind.is_host() || kind.is_device_work()),
         StepRule::TensorBoard => kind == Kind::HostOp,
     };

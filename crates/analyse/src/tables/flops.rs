@@ -44,7 +44,7 @@ pub fn formula(op: &str) -> Option<Formula> {
     })
 }
 
-/// `Input type` of what is no single tensor, in the words of all PyTorch versions.
+/// `Input type` of what is not a single tensor, in the words of all PyTorch versions.
 const NOT_TENSORS: &[&str] =
     &["", "Scalar", "ScalarList", "TensorList", "GenericList", "Int", "Double", "Bool", "String", "None"];
 

@@ -204,7 +204,7 @@ fn is_profilers(frame: PythonFrame<'_>, above: bool) -> bool {
     (ours && frame.name != "exec_module") || (theirs && above)
 }
 
-/// `12:30000,15:1000`; what is written otherwise is no time.
+/// `12:30000,15:1000`; what is written otherwise is not a time.
 fn line_times(text: &str) -> impl Iterator<Item = (u32, Ns)> {
     text.split(',').filter_map(|pair| {
         let (line, ns) = pair.split_once(':')?;

@@ -69,7 +69,7 @@ impl Callers {
     }
 
     /// What the program asked for when it made a call: the outermost operator around it below the nearest range, or
-    /// that range. A step is no answer: everything is in one.
+    /// that range. A step is not an answer: everything is in one.
     pub(crate) fn asked_for(&self, trace: &Trace, call: SliceId) -> Option<SliceId> {
         let asked = self.around(trace, call).and_then(|around| self.asked.get(around));
         asked.filter(|&id| step_number(trace.name(id)).is_none())

@@ -73,7 +73,7 @@ pub struct Timeline {
     built: BuiltRows,
     categories: Categories,
     steps: Vec<StepSpan>,
-    /// Names that are no text of the trace; their numbers follow those of the texts.
+    /// Names that are not a text of the trace; their numbers follow those of the texts.
     own_names: Vec<String>,
     related: OnceLock<DeviceLinks>,
     curves: OnceLock<Curves>,
@@ -138,7 +138,7 @@ impl Timeline {
     }
 }
 
-/// The last moment of all slices and of all points that are no metadata.
+/// The last moment of all slices and of all points that are not metadata.
 fn last_moment(trace: &Trace) -> i64 {
     let (slices, points) = (trace.slices(), trace.points());
     let ends = slices.ids().map(|id| slices.end(id));

@@ -67,7 +67,7 @@ pub fn escaped(text: &str) -> String {
             '>' => safe.push_str("&gt;"),
             '&' => safe.push_str("&amp;"),
             '\\' | '|' | '`' | '*' | '[' | ']' | '~' | '$' => safe.extend(['\\', letter]),
-            // Inside a word an underscore is no markup, and names are full of them.
+            // Inside a word an underscore is not markup, and names are full of them.
             '_' if !(within_word(at.checked_sub(1)) && within_word(Some(at + 1))) => safe.push_str("\\_"),
             _ => safe.push(letter),
         }

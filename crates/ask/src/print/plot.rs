@@ -10,7 +10,7 @@ use super::role::Role;
 use super::screen::Screen;
 use super::units;
 
-/// Fewer columns than this are no curve.
+/// Fewer columns than this are not a curve.
 const MIN_PLOT_COLUMNS: usize = 10;
 
 /// How to draw a curve.

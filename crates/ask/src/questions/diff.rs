@@ -246,7 +246,7 @@ fn counts(row: &ChangeRow) -> String {
     }
 }
 
-/// Where it is, what was there before, and for what is no work, why.
+/// Where it is, what was there before, and for what is not work, why.
 fn place_of(row: &ChangeRow) -> String {
     let mut place = place(row);
     if let Some(was) = row.before_name.as_deref().map(shortened).filter(|was| *was != shortened(&row.name)) {

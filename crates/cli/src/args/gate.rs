@@ -36,7 +36,7 @@ pub(crate) struct Timing {
 
 /// Where baselines are.
 #[derive(Debug, Clone, Args)]
-pub(crate) struct Place {
+pub(crate) struct Store {
     /// Where baselines are kept: a folder (a mounted object store too), or `git:BRANCH` (default: .stepscope/baselines).
     #[arg(long, value_name = "PLACE", env = "STEPSCOPE_BASELINES")]
     pub(crate) store: Option<String>,
@@ -65,7 +65,7 @@ pub(crate) enum Baseline {
     #[command(after_help = "Example:\n  stepscope baseline list")]
     List {
         #[command(flatten)]
-        place: Place,
+        place: Store,
         /// Output format.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
@@ -76,7 +76,7 @@ pub(crate) enum Baseline {
         /// Its name.
         name: String,
         #[command(flatten)]
-        place: Place,
+        place: Store,
         /// Output format.
         #[arg(long, value_enum, default_value_t)]
         format: Format,
@@ -98,7 +98,7 @@ pub(crate) struct Save {
     pub(crate) trace: Vec<PathBuf>,
 
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: Store,
 
     #[command(flatten)]
     pub(crate) timing: Timing,
@@ -169,7 +169,7 @@ pub(crate) struct Check {
     pub(crate) format: Format,
 
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: Store,
 
     #[command(flatten)]
     pub(crate) timing: Timing,
@@ -202,7 +202,7 @@ pub(crate) struct History {
     pub(crate) margin: f64,
 
     #[command(flatten)]
-    pub(crate) place: Place,
+    pub(crate) place: Store,
 
     /// Output format.
     #[arg(long, value_enum, default_value_t)]

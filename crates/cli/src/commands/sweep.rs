@@ -52,7 +52,7 @@ pub(super) fn run(args: &Sweep, out: &mut dyn Write) -> Result<(), Failure> {
         bares.push(measure::bare(&command(&args.command, &settings, combination)?, &args.timing)?);
     }
     let tried = time(&bares, args.timing.repeats as usize)?;
-    // What programs say themselves is no guess; but all of them must.
+    // What programs say themselves is not a guess; but all of them must.
     let self_timed = tried.iter().all(|measurement| measurement.has("samples_per_s"));
     let mut rows = Vec::new();
     for (combination, measurement) in all.into_iter().zip(tried) {

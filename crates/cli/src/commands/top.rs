@@ -73,7 +73,7 @@ struct TopSession {
 
 impl TopSession {
     /// Looks for some time; false when the process has ended.
-    fn look_for(&mut self, time: Duration, stop: &mut dyn FnMut() -> bool) -> bool {
+    fn sample_for(&mut self, time: Duration, stop: &mut dyn FnMut() -> bool) -> bool {
         let began = Instant::now();
         let mut due = began;
         let mut runs = true;
@@ -98,7 +98,7 @@ impl TopSession {
 
     /// One table for a script.
     fn once(&mut self, args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
-        let runs = self.look_for(args.duration.unwrap_or(REDRAW_PERIOD), &mut || false);
+        let runs = self.sample_for(args.duration.unwrap_or(REDRAW_PERIOD), &mut || false);
         if !runs && self.counts.samples() == 0 {
             return Err(Failure::wrong_use(
                 format!("process {} ended before it was seen", self.pid),
@@ -158,7 +158,7 @@ impl TopSession {
                     Err(TryRecvError::Empty | TryRecvError::Disconnected) => return !pressed.is_empty(),
                 }
             };
-            let runs = self.look_for(time, &mut stop);
+            let runs = self.sample_for(time, &mut stop);
             let acted = !pressed.is_empty();
             for key in pressed {
                 if shown.filtering {

@@ -1,14 +1,15 @@
 //! The laws of the house that a machine can hold: which crate, which folder of `analyse` and which file may import
-//! which, what `model` must not know, how long a file may be, and that the files which documents name are there.
+//! which, what `model` must not know, and how long a file may be.
+
+mod documents;
+mod imports;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
-use std::sync::LazyLock;
-
-use regex::Regex;
 
 use crate::root;
+use imports::{Modules, code, declaring, exports, imports, imports_from, module_of, rust_files};
 
 /// Crate, and the workspace crates it may use outside tests. The same table is in ARCHITECTURE.md.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -267,6 +268,16 @@ fn no_file_has_more_than_600_lines() {
 }
 
 #[test]
+fn the_filters_of_tests_that_watch_clocks_are_equal() {
+    let text = std::fs::read_to_string(root().join(".config/nextest.toml")).unwrap();
+    let filters = text.lines().filter_map(|line| line.split_once("filter = '"));
+    let filters: Vec<&str> = filters.map(|(_, filter)| filter.trim_end_matches('\'')).collect();
+    let [second_try, left_out, alone] = filters[..] else { panic!("{filters:?}") };
+    assert_eq!(alone, second_try);
+    assert_eq!(left_out, format!("not ({alone})"));
+}
+
+#[test]
 fn no_files_import_each_other_in_a_circle() {
     let mut circles = Vec::new();
     for folder in std::fs::read_dir(root().join("crates")).unwrap() {
@@ -297,56 +308,6 @@ fn no_files_import_each_other_in_a_circle() {
     assert_eq!(circles, Vec::<String>::new());
 }
 
-type Modules = BTreeMap<Vec<String>, PathBuf>;
-/// The path of a name that a module gives on, and where it has it from.
-type Exports = BTreeMap<Vec<String>, Vec<String>>;
-
-/// The module in which something is declared, wherever else it can be had.
-fn declaring<'a>(mut path: Vec<String>, modules: &'a Modules, exports: &Exports) -> Option<&'a [String]> {
-    loop {
-        let (module, _) = (0..=path.len()).rev().find_map(|n| modules.get_key_value(&path[..n]))?;
-        let name = path.get(..=module.len()).and_then(|name| exports.get(name));
-        let Some(from) = name.filter(|from| from.len() > module.len() && !path.starts_with(from)) else {
-            return Some(module);
-        };
-        path = [from, &path[module.len() + 1..]].concat();
-    }
-}
-
-/// What a module gives on of what is declared below it.
-fn exports(module: &[String], code: &str, modules: &Modules) -> Exports {
-    static GIVEN: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?m)^pub(?:\([a-z]+\))? use (?:self::)?([^;]+);").unwrap());
-    let mut exports = Exports::new();
-    for given in GIVEN.captures_iter(code) {
-        let mut paths = Vec::new();
-        tree(&mut given[1].chars().peekable(), &mut module.to_vec(), &mut paths);
-        for path in paths.into_iter().filter(|path| path.len() > module.len() + 1) {
-            if modules.contains_key(&path[..=module.len()]) {
-                exports.insert([module, &path[path.len() - 1..]].concat(), path);
-            }
-        }
-    }
-    exports
-}
-
-#[test]
-fn a_name_is_declared_in_one_module() {
-    let path = |text: &str| -> Vec<String> { text.split("::").map(str::to_owned).collect() };
-    let modules: Modules =
-        ["findings", "findings::context", "run"].map(|name| (path(name), PathBuf::new())).into();
-    let code =
-        "pub(crate) use context::{Context, inner::Deep};\nuse context::Private;\npub use other::Elsewhere;";
-    let exports = exports(&path("findings"), code, &modules);
-    assert_eq!(exports.len(), 2, "{exports:?}");
-    let declaring = |text: &str| declaring(path(text), &modules, &exports).map(|module| module.join("::"));
-    assert_eq!(declaring("findings::Context").as_deref(), Some("findings::context"));
-    assert_eq!(declaring("findings::Deep::new").as_deref(), Some("findings::context"));
-    assert_eq!(declaring("findings::Private").as_deref(), Some("findings"));
-    assert_eq!(declaring("run::Run::new").as_deref(), Some("run"));
-    assert_eq!(declaring("std::fmt"), None);
-}
-
 /// The shortest way from a module back to itself.
 fn circle_through<'a>(
     start: &'a [String],
@@ -371,202 +332,4 @@ fn circle_through<'a>(
         }
     }
     None
-}
-
-#[test]
-fn files_that_documents_name_are_there() {
-    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
-    let Some(listed) = listed.ok().filter(|output| output.status.success()) else {
-        println!("skipped: the sources are not a git checkout, so there is no list of files");
-        return;
-    };
-    let listed = String::from_utf8(listed.stdout).unwrap();
-    // What was removed and not committed yet is listed, too.
-    let is_there_still = |path: &&str| !path.is_empty() && root().join(path).exists();
-    let files: Vec<&str> = listed.split('\0').filter(is_there_still).collect();
-    let there = with_folders(&files);
-    let document = Regex::new(
-        r"^((README|ARCHITECTURE|CONTRIBUTING|STYLE)\.md|docs/[^/]+\.md|(crates/[^/]+|ui|python|fuzz)/README\.md)$",
-    )
-    .unwrap();
-    let (mut checked, mut lost) = (0, Vec::new());
-    for document in files.iter().filter(|path| document.is_match(path)) {
-        let text = std::fs::read_to_string(root().join(document)).unwrap();
-        for path in named_paths(&text, &there) {
-            checked += 1;
-            if !is_there(&path, document, &there) {
-                lost.push(format!("{document}: {path}"));
-            }
-        }
-    }
-    assert!(checked > 150, "only {checked} paths were found: are documents still read?");
-    assert_eq!(lost, Vec::<String>::new(), "documents name files that do not exist");
-}
-
-#[test]
-fn a_file_that_is_gone_is_noticed_in_a_document() {
-    let files = ["crates/serve/src/api.rs", "crates/ask/src/form.rs", "ui/src/data/wire.ts"];
-    let there = with_folders(&files);
-    let text = "`api.rs` `gone.rs` `data/{wire,gone}.ts` `train.py` `a/b` `<folder>.rs` `serve/src` `serve/gone` `src/`\n\
-                ```\n`gone/x.py`\n```\n";
-    let named = named_paths(text, &there);
-    assert_eq!(named, ["api.rs", "gone.rs", "data/wire.ts", "data/gone.ts", "serve/src", "serve/gone", "src"]);
-    let lost = |document: &str| -> Vec<&str> {
-        named.iter().map(String::as_str).filter(|path| !is_there(path, document, &there)).collect()
-    };
-    assert_eq!(lost("README.md"), ["gone.rs", "data/gone.ts", "serve/gone"]);
-    // A crate's README speaks of its own files.
-    assert_eq!(lost("crates/ask/README.md"), ["api.rs", "gone.rs", "data/gone.ts", "serve/gone"]);
-}
-
-fn with_folders<'a>(files: &[&'a str]) -> BTreeSet<&'a str> {
-    let folders = files.iter().flat_map(|&file| file.match_indices('/').map(move |(at, _)| &file[..at]));
-    folders.chain(files.iter().copied()).collect()
-}
-
-/// Paths in backticks that look like ours. Names without a folder count only if they end in `.rs`: `train.py` is a file that
-/// a user has.
-fn named_paths(text: &str, there: &BTreeSet<&str>) -> Vec<String> {
-    let blocks = Regex::new(r"(?ms)^```.*?^```").unwrap();
-    let quoted = Regex::new(r"`([A-Za-z0-9_{][A-Za-z0-9_./{},-]*)`").unwrap();
-    let source = Regex::new(r"\.(rs|py|ts|tsx|sh)$").unwrap();
-    let text = blocks.replace_all(text, "");
-    let mut all = Vec::new();
-    for found in quoted.captures_iter(&text) {
-        let path = &found[1];
-        let ours = match path.split_once('/') {
-            None => path.ends_with(".rs"),
-            Some((first, _)) => {
-                let known = first == "tests" || there.contains(first);
-                let known = known || there.contains(format!("crates/{first}").as_str());
-                known || path.ends_with('/') || source.is_match(path)
-            }
-        };
-        if ours {
-            all.extend(without_braces(path).iter().map(|path| path.trim_end_matches('/').to_owned()));
-        }
-    }
-    all
-}
-
-/// `a/{b,c}.rs` as `a/b.rs` and `a/c.rs`.
-fn without_braces(path: &str) -> Vec<String> {
-    let parts = path.split_once('{').and_then(|(before, rest)| Some((before, rest.split_once('}')?)));
-    let Some((before, (inside, after))) = parts else { return vec![path.to_owned()] };
-    inside.split(',').flat_map(|one| without_braces(&format!("{before}{one}{after}"))).collect()
-}
-
-/// Whether a path is the end of one that exists; a bare name in the README of a crate must be in that crate.
-fn is_there(path: &str, document: &str, there: &BTreeSet<&str>) -> bool {
-    let home = document.strip_suffix("README.md").filter(|home| home.starts_with("crates/"));
-    let home = home.filter(|_| !path.contains('/')).unwrap_or_default();
-    let ends =
-        |known: &str| known.strip_suffix(path).is_some_and(|rest| rest.is_empty() || rest.ends_with('/'));
-    there.iter().any(|known| known.starts_with(home) && ends(known))
-}
-
-fn rust_files(folder: &Path) -> Vec<PathBuf> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        match path.is_dir() {
-            true => files.extend(rust_files(&path)),
-            false if path.extension().is_some_and(|e| e == "rs") => files.push(path),
-            false => {}
-        }
-    }
-    files
-}
-
-/// The path of the module in a file: `names/comm.rs` is `["names", "comm"]`.
-fn module_of(source: &Path, file: &Path) -> Vec<String> {
-    let inside = file.strip_prefix(source).unwrap().with_extension("");
-    let mut parts: Vec<String> = inside.iter().map(|p| p.to_string_lossy().into_owned()).collect();
-    if parts.last().is_some_and(|last| ["lib", "main", "mod"].contains(&last.as_str())) {
-        parts.pop();
-    }
-    parts
-}
-
-/// The code of a file without comments and unit tests.
-fn code(file: &Path) -> String {
-    let text = std::fs::read_to_string(file).unwrap();
-    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-    text.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
-}
-
-/// Paths that a file takes from its own crate, by `crate::`.
-fn imports(file: &Path) -> Vec<Vec<String>> {
-    paths_after(&code(file), "crate::")
-}
-
-/// The same with `super::` and `self::`, for a module at this place.
-fn imports_from(file: &Path, module: &[String]) -> Vec<Vec<String>> {
-    let code = code(file);
-    let mut all = paths_after(&code, "crate::");
-    for (word, up) in [("super::super::", 2), ("super::", 1), ("self::", 0)] {
-        let base = &module[..module.len().saturating_sub(up)];
-        all.extend(paths_after(&code, word).into_iter().map(|path| [base, &path].concat()));
-    }
-    all
-}
-
-/// The paths behind each `word`, groups in braces taken apart.
-fn paths_after(code: &str, word: &str) -> Vec<Vec<String>> {
-    let mut all = Vec::new();
-    for (at, _) in code.match_indices(word) {
-        let before = code[..at].chars().next_back();
-        if before.is_some_and(|c| c == ':' || c == '_' || c.is_alphanumeric()) {
-            continue;
-        }
-        tree(&mut code[at + word.len()..].chars().peekable(), &mut Vec::new(), &mut all);
-    }
-    all
-}
-
-/// One import tree: `a::{b, c::d}`.
-fn tree(
-    text: &mut std::iter::Peekable<std::str::Chars<'_>>,
-    base: &mut Vec<String>,
-    all: &mut Vec<Vec<String>>,
-) {
-    let depth = base.len();
-    let mut word = String::new();
-    loop {
-        match text.peek().copied() {
-            Some(c) if c.is_alphanumeric() || c == '_' => {
-                word.push(c);
-                text.next();
-            }
-            Some(':') if !word.is_empty() => {
-                text.next();
-                if text.next() != Some(':') {
-                    break;
-                }
-                base.push(std::mem::take(&mut word));
-            }
-            Some('{') if word.is_empty() => {
-                text.next();
-                loop {
-                    while text.peek().is_some_and(|c| c.is_whitespace() || *c == ',') {
-                        text.next();
-                    }
-                    match text.peek() {
-                        Some('}') | None => break,
-                        Some(c) if c.is_alphanumeric() || *c == '_' => tree(text, base, all),
-                        Some(_) => drop(text.next()),
-                    }
-                }
-                text.next();
-                base.truncate(depth);
-                return;
-            }
-            _ => break,
-        }
-    }
-    if !word.is_empty() {
-        base.push(word);
-    }
-    all.push(base.clone());
-    base.truncate(depth);
 }

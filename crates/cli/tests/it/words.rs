@@ -10,6 +10,7 @@ use crate::{root, run, stdout};
 /// What not to write, and what to write instead.
 const WORDS: &[(&str, &str)] = &[
     (r"\d %", "93%, without a space"),
+    (r"(?i)\b(one|an?) (file|row|line|column|table) an? [a-z]+", "one file per rule"),
     (
         r"\b(ms|µs|ns|time|rows?|bytes|waits|samples) an? (step|kernel|device|call|second|event|row|name|process)\b",
         "per step",
@@ -27,7 +28,7 @@ const WORDS: &[(&str, &str)] = &[
     (r"(?i)\b(nobody|somebody|anybody|everybody)\b", "no one, someone, anyone, everyone, or who it is"),
     (r"(?i)\b(an?|one|each|per|every|last|late|next) look\b|\b(many|few|more|two) looks\b", "sample, check"),
     (
-        r"(?i)(^|[^e]|[^r]e) (is|are|was|were) no (leak|pass|power|copy|slow|stretch|outlier|event|stack|number|object|question|operator|name|value|table|news)\b",
+        r"(?i)(^|[^e]|[^r]e) (is|are|was|were) no (leak|pass|power|copy|slow|stretch|outlier|event|stack|number|object|question|operator|name|value|table|news|part|loop|slice|problem|wait|answer|measurement|input|reduction|product|instruction|tensor|change|level|iteration|step|model|time|metadata|text|moment|chunk|counter|shape|field|function|code|address|caller|file|error|guess|frame|region|string|action|choice|job|task)s?\b",
         "is not a",
     ),
 ];
@@ -186,7 +187,7 @@ fn what_is_banned_is_found() {
         "a value that nobody set",
         "one look reads it",
         "10^9 is no power of the base",
-        "a row a device",
+        "a line a stack",
     ] {
         assert_eq!(complaints("x", wrong).len(), 1, "{wrong}");
     }

@@ -23,7 +23,7 @@ const CUT: &NoteKind = &NoteKind::new(
     70,
     "processes did not end their recording (killed, or still running); what they had written was read",
 );
-/// Something that is no chunk.
+/// Something that is not a chunk.
 const BAD_CHUNK: &NoteKind = &NoteKind::new(
     "bad-chunk",
     Severity::Lost,

@@ -199,7 +199,7 @@ impl EventSink {
         true
     }
 
-    /// An event without a length that is no counter.
+    /// An event without a length that is not a counter.
     fn point(&mut self, name: StrId, phase: u8, at: Ns, cat: CatId, lane: LaneId) {
         let builder = &mut self.parser.builder;
         let args = builder.commit_args();

@@ -8,7 +8,7 @@ use stepscope_model::{
 
 /// Values longer than this are not taken apart: a parsed value is many times the size of its text.
 const MAX_BYTES: usize = 4 << 20;
-/// No host has more devices; a list of millions is no list of devices.
+/// No host has more devices; a list of millions is not a list of devices.
 const MAX_DEVICES: usize = 4096;
 
 /// What our own recordings say of the steps before them.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use stepscope_ground::protobuf::{Field, Fields, numbers};
 use stepscope_model::{
     Frame, FrameId, LineIs, NoteKind, Profile, Sample, Severity, StackId, ValueKind, ValueUnit,
 };
@@ -11,7 +12,6 @@ use crate::OpenOptions;
 use crate::chunks::Text;
 use crate::error::ReadError;
 use crate::reader::whole;
-use stepscope_ground::protobuf::{Field, Fields, numbers};
 
 const FORMAT_NAME: &str = "pprof profile";
 /// Frames of all stacks together for each byte of the file; real files have few.

@@ -1,12 +1,12 @@
 //! What an event's stats say: what is known of it, and the arguments under which all of it is kept.
 
+use stepscope_ground::protobuf::{Field, Fields};
 use stepscope_model::{ArgValue, StrId, TraceBuilder};
 
 use super::keys::{Keys, Role, decimal};
 use super::launch_texts::{self, Launch};
 use super::plane_names::{EventDescription, PlaneNames, intern};
 use super::stat::{StatValue, stat};
-use stepscope_ground::protobuf::{Field, Fields};
 
 /// What the stats of one event say.
 #[derive(Clone, Debug, Default)]

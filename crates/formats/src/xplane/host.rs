@@ -221,7 +221,7 @@ impl Thread {
         self.open.push(OpenEvent { end: event.end(), inside, operator, is_step });
     }
 
-    /// What an event is that is no step.
+    /// What an event is that is not a step.
     fn kind(&self, described: &EventDescription<'_>, facts: &Facts) -> Kind {
         let around = self.open.last().map(|open| open.inside);
         match described.named {

@@ -23,10 +23,10 @@ mod space;
 mod stat;
 mod trace_builder;
 
+use stepscope_ground::protobuf::{Field, Fields, varint};
 use stepscope_model::{Document, DocumentKind};
 
 use crate::reader::Reader;
-use stepscope_ground::protobuf::{Field, Fields, varint};
 
 pub(crate) use hlo::program;
 pub(crate) use keys::declare as declare_stats;

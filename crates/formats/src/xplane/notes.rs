@@ -18,7 +18,7 @@ pub(super) const NAMELESS: &NoteKind = &NoteKind::new(
     "events were set aside because the file ends before their names",
 );
 
-/// Bytes that are no field of a profile.
+/// Bytes that are not a field of a profile.
 pub(super) const DAMAGED_MESSAGE: &NoteKind = &NoteKind::new(
     "damaged-message",
     Severity::Lost,

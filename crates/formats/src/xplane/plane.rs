@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
-use super::pull::{FieldKind, Pull, PullError};
 use stepscope_ground::protobuf::{Field, Fields};
+
+use super::pull::{FieldKind, Pull, PullError};
 
 /// What a plane holds, not taken apart yet.
 #[derive(Debug, Default)]

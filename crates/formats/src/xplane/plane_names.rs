@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use stepscope_ground::protobuf::{Field, Fields};
 use stepscope_model::{StrId, TraceBuilder};
 
 use super::keys::{Role, key, role};
@@ -9,7 +10,6 @@ use super::names::{NameKind, named, python_name};
 use super::notes;
 use super::plane::Plane;
 use super::stat::text;
-use stepscope_ground::protobuf::{Field, Fields};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct StatName {

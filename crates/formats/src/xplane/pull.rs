@@ -3,15 +3,16 @@
 //! Only the outermost two messages are read this way, the space and its planes. A field is copied out when all of it has
 //! arrived; a length that the file only claims costs nothing.
 
-use crate::chunks::Text;
 use stepscope_ground::protobuf;
+
+use crate::chunks::Text;
 
 /// Why a message could not be read on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PullError {
     /// The text ended.
     Cut,
-    /// These bytes are no field.
+    /// These bytes are not a field.
     Bad(&'static str),
     /// More would have to be held than is allowed.
     TooLong,

@@ -1,12 +1,12 @@
 //! What planes say about the run: versions, devices, when recording began.
 
+use stepscope_ground::protobuf::{Field, Fields};
 use stepscope_model::{Device, Framework, StrId, TraceBuilder};
 
 use super::plane::Plane;
 use super::plane_names::{PlaneNames, intern};
 use super::stat::{StatValue, stat};
 use super::trace_builder::XplaneBuilder;
-use stepscope_ground::protobuf::{Field, Fields};
 
 pub(super) fn plane_stats<'p>(
     plane: &'p Plane,

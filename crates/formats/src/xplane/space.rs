@@ -1,5 +1,6 @@
 //! A space: the planes of one host, read one after the other.
 
+use stepscope_ground::protobuf::{Field, Fields};
 use stepscope_model::{NoteKind, Tag, Trace};
 
 use super::device::{self, device_number};
@@ -15,7 +16,6 @@ use super::trace_builder::{Beside, RawProgram, XplaneBuilder};
 use crate::chunks::{End, Text};
 use crate::error::{Limit, ReadError};
 use crate::{OpenOptions, worker_name};
-use stepscope_ground::protobuf::{Field, Fields};
 
 /// What errors call a file in this format.
 const FORMAT_NAME: &str = "XPlane profile";

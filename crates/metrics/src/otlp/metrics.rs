@@ -1,9 +1,10 @@
 //! `ExportMetricsServiceRequest`: sums, gauges and exponential histograms, cumulative.
 
+use stepscope_ground::protobuf::{Message, Put};
+
 use super::traces::{root_id, trace_id};
 use super::{Attribute, attribute, request};
 use crate::families::{Family, Histogram, Kind, Series, Value};
-use stepscope_ground::protobuf::{Message, Put};
 
 /// Sums since the beginning.
 const CUMULATIVE_TEMPORALITY: u64 = 2;

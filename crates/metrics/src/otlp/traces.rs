@@ -25,7 +25,7 @@ fn bytes_of<const N: usize>(hex: &str) -> Option<[u8; N]> {
     for (at, byte) in found.iter_mut().enumerate() {
         *byte = u8::from_str_radix(&hex[2 * at..2 * at + 2], 16).ok()?;
     }
-    // All zeros are no id (W3C).
+    // All zeros are not an id (W3C).
     found.iter().any(|byte| *byte != 0).then_some(found)
 }
 

@@ -38,7 +38,7 @@ struct Layout {
     first: usize,
 }
 
-/// An owner that is no frame of Python's.
+/// An owner that is not a frame of Python's.
 const OWNED_BY_C: u8 = 3;
 
 const LAYOUTS: [(u8, Layout); 5] = [

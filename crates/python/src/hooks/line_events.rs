@@ -32,7 +32,7 @@ unsafe fn heard<'a>(
 /// `number` is an integer of Python's.
 #[inline]
 unsafe fn number(number: *mut ffi::PyObject) -> u32 {
-    // SAFETY: as promised; what does not fit is no line and no place in code.
+    // SAFETY: as promised; what does not fit is neither a line nor a place in code.
     u32::try_from(unsafe { ffi::PyLong_AsLong(number) }).unwrap_or(0)
 }
 

@@ -185,7 +185,7 @@ impl LineTimer {
         if others == 0 { self.stop(py) } else { Ok(true) }
     }
 
-    /// What this thread does from now on is no line's time.
+    /// What this thread does from now on is not a line's time.
     fn pause(&self) {
         let now = ticks::now();
         // SAFETY: the interpreter is held.

@@ -17,10 +17,11 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use stepscope_record::clock::{now_ns, steady_ns};
+
 use filter::Filter;
 use periodic_file::PeriodicFile;
 use slow_guard::SlowGuard;
-use stepscope_record::clock::{now_ns, steady_ns};
 
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("stepscope-hooks-{name}-{}", std::process::id()));

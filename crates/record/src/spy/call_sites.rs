@@ -36,7 +36,7 @@ pub(super) struct CallSites {
     functions: HashMap<u64, Function, RandomState>,
 }
 
-/// What a function object says. What is no function has no code.
+/// What a function object says. What is not a function has no code.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 struct Function {
     version: u32,
@@ -200,7 +200,7 @@ mod tests {
         assert!(!fits(&mut sites, &mut memory, start - 2, at(&right)));
         // Behind an instruction that replaces another nothing is known.
         assert!(fits(&mut sites, &mut memory, start + 18, at(&right)));
-        // What is no function may be called by anything; what is nowhere may not.
+        // What is not a function may be called by anything; what is nowhere may not.
         assert!(fits(&mut sites, &mut memory, position, at(&none)));
         assert!(fits(&mut sites, &mut memory, position, 0));
         assert!(!fits(&mut sites, &mut memory, position, 8));

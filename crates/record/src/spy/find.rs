@@ -23,7 +23,7 @@ const SYMBOL_NAMES: [&str; 6] =
 #[derive(Clone, Debug)]
 pub(super) struct Python {
     pub(super) runtime: u64,
-    /// The type of code objects: what is not of it is no code.
+    /// The type of code objects: what is not of it is not code.
     pub(super) code_type: u64,
     /// The same of functions; 0 where it was not found.
     pub(super) function_type: u64,

@@ -286,7 +286,7 @@ impl Pages {
             }
             return Ok(slot.at + from - slot.from);
         }
-        // Addresses near the ends are no pointers, and reading too much is not a stack.
+        // Addresses near the ends are not pointers, and reading too much is not a stack.
         if page == 0 || page >= 1 << 51 || self.pages.len() >= MAX_PAGES {
             return Err(Unreadable::Address(page.wrapping_mul(PAGE_BYTES)));
         }

@@ -185,7 +185,7 @@ impl Native {
         let map = match self.mapping(address) {
             Some(map) => map,
             None => {
-                // It may have been loaded since; or it is no address of code.
+                // It may have been loaded since; or it is not an address of code.
                 if self.maps_at.is_some_and(|at| at.elapsed() < MAPS_EVERY) {
                     return None;
                 }

@@ -20,7 +20,7 @@ pub const MAX_FRAMES: usize = 8_192;
 const MAX_STEPS: usize = 4 * MAX_FRAMES;
 /// How often a stack that changed while it was read is read again.
 const MAX_ATTEMPTS: usize = 8;
-/// So often in a row a stack must be the same to count as still. Of a program that changes its stack every 50 ns, one read in forty is
+/// How many times in a row the same stack must be read to count as still. Of a program that changes its stack every 50 ns, one read in forty is
 /// wrong, and half of those in the same way: five in a row are one in a billion.
 const MIN_EQUAL_READS: usize = 5;
 /// From this owner on a frame only marks where C called Python.

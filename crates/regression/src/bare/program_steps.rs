@@ -8,7 +8,7 @@
 use std::fs;
 use std::path::Path;
 
-/// More than this is no file of ours.
+/// More than this is not a file of ours.
 const MAX_FILE: u64 = 64 << 20;
 
 /// The steps of one process.

@@ -52,7 +52,7 @@ fn a_file_of_asv_itself_is_read() {
     let kept = |name: &str, samples: usize| (format!("bench:bench.{name}"), samples);
     let counts: Vec<(String, usize)> =
         found.iter().map(|(name, values)| (name.clone(), values.len())).collect();
-    // The combination that fails has no time, and what is no time (a value, memory) is left out.
+    // The combination that fails has no time, and what is not a time (a value, memory) is left out.
     assert_eq!(
         counts,
         [

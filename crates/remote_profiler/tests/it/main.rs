@@ -13,13 +13,14 @@ use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use fake::{Answer, Fake, Field, fields};
 use stepscope_ground::Problem;
 use stepscope_remote_profiler::{
     CaptureMode, CaptureResult, Limits, Plan, Stage, Target, Tracers, Watch, capture, start_continuous,
     stop_continuous, targets,
 };
 use tokio::net::TcpSocket;
+
+use fake::{Answer, Fake, Field, fields};
 
 /// An empty folder of a test's own, removed at its end.
 struct Folder(PathBuf);

@@ -6,7 +6,7 @@ use stepscope_ground::{Problem, units};
 use crate::counters::counter_text;
 use crate::sla;
 
-/// Rules longer than this are no rules.
+/// Rules longer than this are not rules.
 const MAX_RULE: usize = 500;
 /// A condition that has to hold for longer is a mistake.
 const MAX_FOR_NS: u64 = 7 * 24 * 3_600_000_000_000;

@@ -1,9 +1,10 @@
 //! Writes a synthetic PyTorch trace: `synth-trace --events 1000000 --seed 1 --out trace.json.gz`.
 
-use flate2::{Compression, write::GzEncoder};
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+
+use flate2::{Compression, write::GzEncoder};
 use stepscope_testkit::{Summary, Synth};
 
 const USAGE: &str = "\

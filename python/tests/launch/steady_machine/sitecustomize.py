@@ -3,7 +3,7 @@ beginning, and the first window opens as soon as one can."""
 
 from __future__ import annotations
 
-from stepscope._launch import script_recorder, window
+from stepscope._launch import recording_limits, window
 
-script_recorder.BEGINNING_SECONDS, window._BEGINNING_S = 600.0, float("inf")
+recording_limits.BEGINNING_SECONDS, window._BEGINNING_S = 600.0, float("inf")
 window._STEADY_RATIO = window._MAX_ERROR = float("inf")

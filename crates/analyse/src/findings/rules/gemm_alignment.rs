@@ -1,12 +1,13 @@
 //! Matrix products whose sizes keep them off the fast kernels.
 
+use stepscope_model::{Attr, Input, Order, parse_shapes};
+
 use super::matrix::{good_ns, kernels, scale, total};
 use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{
     Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::roofline::{Family, OpCost, Precision};
-use stepscope_model::{Attr, Input, Order, parse_shapes};
 
 pub(super) const RULE: Rule = Rule {
     name: "gemm_alignment",

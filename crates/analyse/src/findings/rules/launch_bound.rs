@@ -122,7 +122,7 @@ const CELLS: [(&str, &str); 4] = [
     ("aten::rnn_relu_cell", "RNN"),
 ];
 
-/// Fewer calls of a cell per step are no loop over a sequence.
+/// Fewer calls of a cell per step are not a loop over a sequence.
 const MIN_CELLS: usize = 8;
 
 fn whole_sequence(context: &Context<'_>) -> Option<&'static str> {

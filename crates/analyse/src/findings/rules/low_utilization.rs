@@ -1,9 +1,10 @@
 //! A device is idle most of the time: the largest reasons in one place.
 
+use stepscope_model::Order;
+
 use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
 use crate::findings::{Amount, Context, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds};
-use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
     name: "low_utilization",

@@ -1,12 +1,13 @@
 //! Matrix work in 32 bits on a device that is several times faster in 16.
 
+use stepscope_model::Order;
+
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, BY_NAME_IN_GRAPHS, device_time, example, named, time};
 use crate::findings::{
     Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
 };
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
-use stepscope_model::Order;
 
 pub(super) const RULE: Rule = Rule {
     name: "mixed_precision",

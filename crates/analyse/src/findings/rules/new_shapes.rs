@@ -104,7 +104,7 @@ fn preparation(context: &Context<'_>, calls: Calls) -> Option<Preparation> {
     let least = context.threshold("new_shapes.min_ms") * 1e6;
     again.sort_unstable();
     let usual_ns = *again.get(again.len() / 2)?;
-    // Calls that are long whatever their shapes are no preparation.
+    // Calls that are long whatever their shapes are not preparation.
     if again.iter().rev().take(again.len() / 10 + 1).all(|&ns| ns as f64 >= least) {
         return None;
     }

@@ -62,7 +62,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
         "usual iteration" => Amount::Ns(usual_ns.0 / i64::try_from(usual).unwrap_or(i64::MAX)), "The mean of all others.";
         "share" => Amount::Share(share), "Time of the pauses divided by the time of all iterations.";
     };
-    finding.why = "What runs in them (a validation, a checkpoint, a rollout, a new epoch's workers) is no part of the usual \
+    finding.why = "What runs in them (a validation, a checkpoint, a rollout, a new epoch's workers) is not part of the usual \
                    step, so the other findings and all averages leave it out."
         .to_owned();
     finding.fix = match between {

@@ -2,6 +2,7 @@
 
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
+use stepscope_model::{Input, Ns, SliceId};
 
 use super::matrix::{kernels, total};
 use crate::findings::{
@@ -9,7 +10,6 @@ use crate::findings::{
 };
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Pipe};
-use stepscope_model::{Input, Ns, SliceId};
 
 pub(super) const RULE: Rule = Rule {
     name: "unfused_attention",

@@ -61,7 +61,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     }
     let of_steps = context.warm_up();
     let warm_up = of_steps.of_step(0);
-    // Code that is compiled in every step is no warm-up.
+    // Code that is compiled in every step is not a warm-up.
     let once = (1..all.len()).all(|i| of_steps.of_step(i).saturating_mul(2) < warm_up);
     let share = warm_up as f64 / (first.window().1 - first.window().0).0.max(1) as f64;
     if once && share >= context.threshold("unrepresentative.warm_up_share") {

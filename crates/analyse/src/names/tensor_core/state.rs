@@ -45,7 +45,7 @@ pub fn tensor_cores(name: &str) -> TensorCores {
     }
 }
 
-/// Words of kernels that multiply matrices, or may: whatever else such a name says, it is no evidence against.
+/// Words of kernels that multiply matrices, or may: whatever else such a name says, it is not evidence against.
 const PRODUCT_NAMES: &[&str] =
     &["gemm", "matmul", "_mm", "mm_", "bmm", "attn", "attention", "fmha", "mha", "mla", "moe_", "conv", "dot"];
 

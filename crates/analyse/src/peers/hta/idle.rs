@@ -68,7 +68,7 @@ impl IdleRow {
     }
 }
 
-/// HTA's idle time breakdown: a row a stream, devices and streams by number.
+/// HTA's idle time breakdown: a row per stream, devices and streams by number.
 pub fn idle_breakdown(trace: &Trace, options: &IdleOptions) -> Vec<IdleRow> {
     let loaded = HtaTrace::new(trace, options.loading);
     let lanes = device_lanes(trace).into_iter().flat_map(|(_, lanes)| lanes);

@@ -36,7 +36,7 @@ pub struct Group {
 #[derive(Clone, Debug, Default)]
 pub struct Groups {
     pub groups: Vec<Group>,
-    /// Moments at which a thread pool took on work of a group: marks without a length, which are no slices.
+    /// Moments at which a thread pool took on work of a group: marks without a length, which are not slices.
     pub marks: Vec<(usize, Ns)>,
     of: Vec<u32>,
 }

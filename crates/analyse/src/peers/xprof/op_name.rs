@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(
             of("f:transpose[permutation=(0, 1)]"),
             Some((Sort::Jax, "f", "transpose")),
-            "what is in brackets is no part of the type"
+            "what is in brackets is not part of the type"
         );
         assert_eq!(of("XlaModule:"), Some((Sort::TensorFlow, "XlaModule", "XlaModule")));
         assert_eq!(of("HLO Transforms:jit_stage"), Some((Sort::Jax, "HLO Transforms", "jit_stage")));

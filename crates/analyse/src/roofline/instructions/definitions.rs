@@ -18,7 +18,7 @@ pub const DEFINITIONS: &[Definition] = definitions! {
     "mean_ns", "Mean" => "Self time divided by calls.";
     "flops", "FLOPs" =>
         "Floating-point operations of all calls, counted from shapes in the compiled program: two per multiplication of a \
-         matrix product, one per element otherwise. Unknown for calls of libraries that are no matrix product or \
+         matrix product, one per element otherwise. Unknown for calls of libraries that are neither matrix product nor \
          convolution.";
     "bytes", "Bytes" =>
         "Bytes of operands and results of all calls; what is fused stays in registers, and of an operand from which slices \

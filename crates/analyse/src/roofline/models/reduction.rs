@@ -28,7 +28,7 @@ fn places(op: &str) -> Option<(usize, u64, Option<u64>)> {
 fn count(op: &str, call: &Call) -> Option<Cost> {
     let (dims_at, per_element, out_bytes) = places(op)?;
     let (sizes, element) = (call.sizes(0)?, call.element(0)?);
-    // `max` of two tensors is no reduction.
+    // `max` of two tensors is not a reduction.
     if matches!(op, "max" | "min") && call.sizes(1).is_some() {
         return super::elementwise::model("maximum").and_then(|count| count("maximum", call));
     }

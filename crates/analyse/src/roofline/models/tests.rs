@@ -177,7 +177,7 @@ fn elementwise_and_reductions() {
         (Some((120, 480, 120)), Some((120, 480, 20)), Some((120, 480, 4)))
     );
     assert_eq!(parts(cost("aten::argmax", "[[6, 5], [], []]", &[F], &["", "1", ""])), Some((30, 120, 48)));
-    // The larger of two tensors is no reduction.
+    // The larger of two tensors is not a reduction.
     assert_eq!(parts(cost("aten::max", "[[6, 5], [6, 5]]", &[F, F], &[])), Some((30, 240, 120)));
 }
 

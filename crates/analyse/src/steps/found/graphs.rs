@@ -11,7 +11,7 @@ use super::{FoundBy, MIN_REPEATS, Repeats, cover_most};
 use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
 
-/// A graph of fewer kernels is no model.
+/// A graph of fewer kernels is not a model.
 const MIN_WORK: u32 = 4;
 
 #[derive(Default)]

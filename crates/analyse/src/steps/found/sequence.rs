@@ -29,7 +29,7 @@ pub(super) struct Mark {
 pub(super) struct Units {
     pub(super) what: u64,
     pub(super) begins: Vec<Mark>,
-    /// Where something begins that is no part of the usual unit, for each.
+    /// Where something begins that is not part of the usual unit, for each.
     pub(super) foreign: Vec<Option<Ns>>,
     /// Whether the last has all its parts.
     last_is_whole: bool,
@@ -121,7 +121,7 @@ fn comes_in_groups(begins: &[Mark]) -> bool {
 }
 
 impl Units {
-    /// From each begin to the next, or to what is no part of it. The last goes on for as long as they usually do, and is
+    /// From each begin to the next, or to what is not part of it. The last goes on for as long as they usually do, and is
     /// left out if the recording ends in it; `recorded` is where that is, with the slices of the thread until then.
     pub(super) fn windows(&self, recorded: (Ns, usize), at: impl Fn(usize) -> Option<Ns>) -> Vec<(Ns, Ns)> {
         let (content, period) = (median(&contents(&self.begins)), median(&periods(&self.begins)));

@@ -284,7 +284,7 @@ impl CompiledTotals<'_> {
     }
 }
 
-/// Phases by name; what a phase holds of others is no time of its own.
+/// Phases by name; what a phase holds of others is not a time of its own.
 fn phases(trace: &Trace, selection: &Selection) -> Vec<CompilePhase> {
     let slices = trace.slices();
     let mut is_phase = ByName::new(trace, |name| phase(name).is_some());

@@ -124,7 +124,7 @@ impl Walk {
             }
             let (selected, dur) = (selection.contains(trace, id), slices.dur(id).0);
             match word {
-                // What the compiler runs to see shapes is no part of the program.
+                // What the compiler runs to see shapes is not part of the program.
                 _ if inside != NONE => {
                     if let (NameRole::About(id), Some(of)) = (word, walk.compilations.get_mut(inside as usize))
                     {

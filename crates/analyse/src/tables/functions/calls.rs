@@ -10,7 +10,7 @@ use super::{AmountUnit, FunctionId, Names};
 /// Why there are none.
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]
 pub enum NoCalls {
-    /// The amounts are no times.
+    /// The amounts are not times.
     NoTimes,
     /// The profile has neither stacks nor calls.
     NoStacks,

@@ -1,11 +1,11 @@
 //! The tree of module paths while it grows.
 
-use crate::names::ranges::MODULE_CALL;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Ns, StrId, Trace};
 
 use super::Module;
+use crate::names::ranges::MODULE_CALL;
 
 /// Deeper modules count in their ancestor at this depth. No model is this deep; a file made to be would cost
 /// the square of its depth in path texts.

@@ -16,7 +16,7 @@ pub const DEFINITIONS: &[Definition] = definitions! {
         "The latest end of a slice, counted from the trace's first event: of all slices except recording windows, or of \
          one lane.";
     "origin_ns", "Origin" =>
-        "The first event's time on the file's own clock: the first slice, or point that is no metadata. All times count \
+        "The first event's time on the file's own clock: the first slice, or point that is not metadata. All times count \
          from it; add this and `base_ns` to get nanoseconds since 1970.";
     "base_ns", "Base" => "Nanoseconds from 1970 to the zero of the file's own clock, if the file records it.";
     "start_ns", "Start" => "When the recording window begins, counted from the trace's first event.";

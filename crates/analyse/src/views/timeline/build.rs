@@ -1,4 +1,4 @@
-//! From a trace to groups and rows: one group a lane, one row a depth.
+//! From a trace to groups and rows: one group per lane, one row per depth.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -32,7 +32,7 @@ pub(super) enum Members {
     Lane(LaneId),
     /// These, with their rows.
     Listed { ids: Vec<u32>, rows: Vec<u16> },
-    /// None: steps are no slices.
+    /// None: steps are not slices.
     Steps,
 }
 

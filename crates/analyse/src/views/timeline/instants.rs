@@ -12,7 +12,7 @@ enum MomentKind {
 }
 
 impl Moment {
-    /// How many numbers there are; some are points that are no moments.
+    /// How many numbers there are; some are points that are not moments.
     pub(super) fn count(trace: &Trace) -> usize {
         trace.points().len() + trace.allocations().len()
     }

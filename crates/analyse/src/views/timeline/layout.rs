@@ -37,7 +37,7 @@ pub struct GroupInfo {
     pub rows: Vec<u32>,
     /// How many slices are on them; steps count as slices.
     pub slices: u64,
-    /// Whether its slices also stand elsewhere; they are no part of the ledger.
+    /// Whether its slices also stand elsewhere; they are not part of the ledger.
     pub derived: bool,
 }
 

@@ -5,7 +5,7 @@ use stepscope_model::{Kind, Ns, Trace};
 use super::spans::{StepSpan, drawn};
 use crate::steps::Steps;
 
-/// The steps, and the names of those whose name is no text of the trace.
+/// The steps, and the names of those whose name is not a text of the trace.
 pub(super) fn find(trace: &Trace, steps: &Steps) -> (Vec<StepSpan>, Vec<String>) {
     let ranges = ranges(trace, steps);
     let mut own_names: Vec<String> = Vec::new();

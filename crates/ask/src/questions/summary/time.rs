@@ -30,7 +30,7 @@ pub(super) struct Time {
     walls: Vec<i64>,
     /// The slowest step's number.
     slowest: i64,
-    /// Steps that are no steps, with their times.
+    /// Steps that are not steps, with their times.
     pauses: Vec<(i64, i64)>,
 }
 

@@ -93,7 +93,7 @@ mod machine {
             match self.unwinder.unwind_frame(walk.address, &mut walk.registers, &mut self.cache, &mut read) {
                 Ok(Some(address)) => {
                     walk.address = FrameAddress::from_return_address(address).ok_or(WalkEnd::Here)?;
-                    // A caller's part of the stack is further up; whatever says otherwise is no caller.
+                    // A caller's part of the stack is further up; whatever says otherwise is not a caller.
                     if walk.registers.sp() < before { Err(WalkEnd::Here) } else { Ok(()) }
                 }
                 Err(Error::CouldNotReadStack(_)) if missing => Err(WalkEnd::NotCopied),

@@ -9,13 +9,13 @@ mod sentences;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_ask::print::units;
+use stepscope_ground::utc::MINUTE_NS;
 
 use super::ServiceDashboard;
 use crate::exemplar::Exemplar;
 use crate::report::{LevelChange, RegionGrowth, TargetReport};
 use crate::thresholds::{ERROR_SOURCE_SHARE, MANY_FAIL_SHARE, Pace, SILENT_MINUTES};
 use rises::Rise;
-use stepscope_ground::utc::MINUTE_NS;
 
 pub use movers::CounterShift;
 pub use print::{markdown, text};

@@ -103,7 +103,7 @@ function Drawn(
     });
   };
   return (
-    // biome-ignore lint/a11y/useSemanticElements: charts are no fieldset
+    // biome-ignore lint/a11y/useSemanticElements: charts are not a fieldset
     <div
       ref={box}
       class="sv-board"

@@ -1,12 +1,13 @@
 //! Segments are given back to the device and taken again.
 
+use stepscope_model::{Snapshot, StackId};
+
 use super::{device, histories, short, source};
 use crate::findings::{
     Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
 };
 use crate::memory::history::History;
 use crate::memory::retries::retries;
-use stepscope_model::{Snapshot, StackId};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_churn",

@@ -1,6 +1,8 @@
 //! The device was full: the peak came close to what there is, or the allocator had to give back its cache to serve a
 //! request.
 
+use stepscope_model::Snapshot;
+
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
 use crate::findings::{
@@ -9,7 +11,6 @@ use crate::findings::{
 use crate::memory::capacity::{counted_retries, usable};
 use crate::memory::history::History;
 use crate::memory::retries::{Retry, retries};
-use stepscope_model::Snapshot;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_near_limit",
@@ -25,7 +26,7 @@ pub(in super::super) const RULE: Rule = Rule {
     check,
 };
 
-/// This many times the threshold is no accident.
+/// This many times the threshold is not an accident.
 const OFTEN_FACTOR: f64 = 3.0;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -1,5 +1,7 @@
 //! One kind of memory makes the peak, and there is something to do about it.
 
+use stepscope_model::Snapshot;
+
 use super::super::text::{percent, size};
 use super::{bytes, device, histories};
 use crate::findings::{Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, thresholds};
@@ -7,7 +9,6 @@ use crate::memory::capacity::usable;
 use crate::memory::categories::{Categories, Category};
 use crate::memory::history::History;
 use crate::memory::peak_without::{MemorySaving, peak_without};
-use stepscope_model::Snapshot;
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_peak",

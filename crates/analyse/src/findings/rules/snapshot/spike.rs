@@ -1,5 +1,7 @@
 //! One iteration needs much more memory than the others.
 
+use stepscope_model::{Snapshot, StackId};
+
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
 use crate::findings::{
@@ -8,7 +10,6 @@ use crate::findings::{
 use crate::memory::history::History;
 use crate::memory::iterations::{IterationMark, iterations};
 use crate::memory::places::Line;
-use stepscope_model::{Snapshot, StackId};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_spike",
