@@ -214,7 +214,7 @@ impl ServiceRequest {
         let watched = armed != 0
             && armed - 1 == lock(&this.progress).route.0
             && this.monitor.is_alive()
-            && service.asked.is_time();
+            && service.watch_rate.is_time();
         if watched {
             quiet(py, service.observer.call_method1(py, "begins", (slf,)))?;
         }
