@@ -13,7 +13,7 @@ from ..errors import StepscopeError
 class OwnWork:
     """Does one thing of ours at a time, and keeps what goes wrong as a note.
 
-    ``took`` is called with when something began that took time of the main thread, once it is done.
+    Once something has been done in the main thread, ``took`` gets the moment it began.
     """
 
     def __init__(self, notes: list[str], took: Callable[[int], None]) -> None:
@@ -28,8 +28,8 @@ class OwnWork:
         self._overdue: Callable[[], None] | None = None
 
     @property
-    def is_childs(self) -> bool:
-        """Whether this is a forked child: what is recorded here is its parent's, and so is the lock."""
+    def in_forked_child(self) -> bool:
+        """Whether this is a forked child of the process that records, to which the lock belongs."""
         return os.getpid() != self._process
 
     @property
@@ -39,7 +39,7 @@ class OwnWork:
 
     def safely(self, do: Callable[[], None]) -> None:
         """Do it now."""
-        if self.is_childs:
+        if self.in_forked_child:
             return
         self._here.depth = self.depth + 1
         is_outermost = self.depth == 1 and threading.current_thread() is threading.main_thread()

@@ -96,6 +96,8 @@ class ScriptRecorder(CurrentRun):
         self._capture: ProgramCapture | None = None
         self._profile: Any = None
         self._explicit_steps = False
+        #: Whether what an iteration is cannot change any more.
+        self._settled = False
         self._counted = 0
         #: When the latest iteration ended.
         self._last_ended_ns = 0
@@ -108,11 +110,6 @@ class ScriptRecorder(CurrentRun):
         self._join: TorchJoin | None = None
         self._children = Children()
         self._started_at = self._first_at = 0.0
-
-    @property
-    def _is_settled(self) -> bool:
-        """Whether what an iteration is cannot change any more."""
-        return not self._work.is_timed
 
     @property
     def _scheduled(self) -> bool:
@@ -174,7 +171,7 @@ class ScriptRecorder(CurrentRun):
 
     def finish(self, ran: bool = True) -> None:
         """The script has ended: write what was recorded, if it ``ran`` at all."""
-        if self._work.is_childs:
+        if self._work.in_forked_child:
             self.notes.clear()  # A forked child that runs on to the script's end: all of this is its parent's.
             return
         self._finish(ran)
@@ -220,7 +217,7 @@ class ScriptRecorder(CurrentRun):
 
     def _marked_step(self, samples: float | None) -> None:
         if not self._explicit_steps:
-            if self._is_settled:
+            if self._settled:
                 return
             self._explicit_steps = True
             self._count_anew()
@@ -264,6 +261,7 @@ class ScriptRecorder(CurrentRun):
 
     def _settle(self) -> None:
         """From here on an iteration stays what it is."""
+        self._settled = True
         self._work.is_timed = False
         self._iterations.settle()
 
@@ -310,7 +308,7 @@ class ScriptRecorder(CurrentRun):
                 profile.step(samples)
             if is_full or self._window_is_over:
                 self._leave_window()
-            elif not self._is_settled and records(profile.current_action):
+            elif not self._settled and records(profile.current_action):
                 self._settle()
 
     def _keep_schedule(self) -> None:

@@ -57,7 +57,7 @@ pub(super) fn record(record: &TryRecord, args: &Try, out: &mut dyn Write) -> Res
         .title(
             "Fixes, measured",
             format!(
-                "{} without any, {} rounds; two equal runs in a row differ by up to {}",
+                "{} without any, {} rounds; two equal runs of one round differ by up to {}",
                 units::time(record.baseline_ns as i64),
                 record.rounds,
                 units::percent(record.noise)
