@@ -62,12 +62,12 @@ class _DiffAnswer:
     def as_dict(self) -> dict[str, Any]:
         """The whole answer, as ``stepscope diff --format json`` gives it."""
         if self._answer is None:
-            self._answer = json.loads(self._native.ask(_words(self._options)))
+            self._answer = json.loads(self._native.ask(_words(self._options)).json())
         return self._answer
 
     def show(self, width: int = 120) -> str:
         """What ``stepscope diff`` prints, in plain text."""
-        return self._native.show(_words(self._options), width)
+        return self._native.ask(_words(self._options)).show(width)
 
     def __str__(self) -> str:
         return self.show()
@@ -91,7 +91,7 @@ class SideBySide(_DiffAnswer):
         return self._table("pairs")
 
     def _table(self, key: str) -> Table:
-        return Table._of(self._native.table(_words(self._options), key))
+        return Table._of(self._native.ask(_words(self._options)).table(key))
 
     def __repr__(self) -> str:
         return f"SideBySide({self.sentence!r})"
@@ -150,7 +150,7 @@ class Diff(_DiffAnswer):
         return self._table("findings")
 
     def _table(self, key: str) -> Table:
-        return Table._of(self._native.table(_words({"top": 0, **self._options}), key))
+        return Table._of(self._native.ask(_words({"top": 0, **self._options})).table(key))
 
     def __repr__(self) -> str:
         return f"Diff({self.sentence!r})"

@@ -54,11 +54,11 @@ class Trace:
 
     def ask(self, command: str, **options: Option) -> dict[str, Any]:
         """The whole answer of a command, as its ``--format json`` gives it."""
-        answer: dict[str, Any] = json.loads(self._native.ask(command, _words(options)))
+        answer: dict[str, Any] = json.loads(self._native.ask(command, _words(options)).json())
         return answer
 
     def _table(self, command: str, options: dict[str, Option], key: str | None = None) -> Table:
-        return Table._of(self._native.table(command, _words(options), key))
+        return Table._of(self._native.ask(command, _words(options)).table(key))
 
     def ops(self, **options: Option) -> Table:
         """Operators, and with ``kind="annotations"`` the program's own regions."""
@@ -117,7 +117,7 @@ class Trace:
 
     def show(self, question: str, *, width: int = 120, **options: Option) -> str:
         """An answer as the terminal shows it, in plain text."""
-        return self._native.show(question, _words(options), width)
+        return self._native.ask(question, _words(options)).show(width)
 
     def view(self, *, port: int | None = None, open_browser: bool = True) -> Viewer:
         """Shows it in the browser; the page lives as long as what is returned."""

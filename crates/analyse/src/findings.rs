@@ -178,7 +178,36 @@ pub struct Rule {
     pub trials: &'static [&'static str],
     /// What it says of programs of JAX and TensorFlow.
     pub other_frameworks: OtherFrameworks,
+    /// What PyTorch must have recorded for it.
+    pub needs: &'static [Needs],
+    /// The verdicts that it says what to do about, as `bound_by` names them.
+    pub answers: &'static [&'static str],
     pub check: fn(&Context<'_>) -> Vec<Finding>,
+}
+
+/// What most rules have in common: each sets the rest.
+const USUAL: Rule = Rule {
+    name: "",
+    about: "",
+    thresholds: &[],
+    trials: &[],
+    other_frameworks: OtherFrameworks::Silent,
+    needs: &[],
+    answers: &[],
+    check: |_| Vec::new(),
+};
+
+/// What a rule looks at and PyTorch does not always record.
+#[derive(Copy, Clone, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// The shapes of inputs.
+    Shapes,
+    /// The same, to see more.
+    MoreShapes,
+    /// What the allocator did.
+    Memory,
+    /// Marked steps.
+    Steps,
 }
 
 /// What a rule says of programs of JAX and TensorFlow.

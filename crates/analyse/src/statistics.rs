@@ -16,6 +16,7 @@ mod sample;
 mod several;
 mod student;
 mod theil_sen;
+mod warming;
 
 pub use changes::{Change, ChangeRule, change_points, segments};
 pub use compare::{Comparison, Counts, Method, Rule, Verdict, compare};
@@ -29,5 +30,6 @@ pub use sample::{Sample, Statistic};
 pub use several::holm;
 pub use student::{Interval, mean_interval};
 pub use theil_sen::{Slope, theil_sen};
+pub use warming::warm_up_length;
 
 pub(crate) use student::{quantile as student_quantile, welch};

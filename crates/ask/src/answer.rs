@@ -31,8 +31,8 @@ pub struct Answer {
     pub above_explained: Option<Draw>,
     /// On a screen, below the tables.
     pub below: Option<Draw>,
-    /// In Markdown, above the tables and under the heading "Verdict".
-    pub headline: Option<String>,
+    /// In Markdown, above the tables and under the heading "Verdict": the verdict, and what else there is to say.
+    pub headline: Vec<String>,
     /// The whole answer as a Markdown document, where that is more than its tables.
     pub document: Option<Box<dyn Fn() -> String + Send + Sync>>,
     /// The answer as SARIF, which code scanning reads; only findings have it.
@@ -79,7 +79,7 @@ impl Answer {
             above: None,
             above_explained: None,
             below: None,
-            headline: None,
+            headline: Vec::new(),
             document: None,
             sarif: None,
             whole_names: false,
@@ -176,6 +176,12 @@ impl Part {
     /// Whether people see it; programs always do.
     pub fn shown(mut self, shown: bool) -> Part {
         (self.on_screen, self.in_document) = (shown, shown);
+        self
+    }
+
+    /// Without its key in JSON, where another part or a fact holds the same.
+    pub fn held_elsewhere(mut self) -> Part {
+        self.in_json = false;
         self
     }
 

@@ -80,10 +80,8 @@ pub fn markdown(answer: &Answer, explain: bool) -> String {
         Some(document) => document(),
         None => {
             let shown: Vec<&Part> = answer.parts.iter().filter(|part| part.in_document).collect();
-            let headline =
-                answer.headline.iter().map(|words| format!("### Verdict\n\n{}\n", print::markdown_text(words)));
             let tables = shown.iter().map(|part| print::markdown(&part.table()));
-            headline.chain(tables).collect::<Vec<_>>().join("\n")
+            headline(&answer.headline).into_iter().chain(tables).collect::<Vec<_>>().join("\n")
         }
     };
     if explain {
@@ -91,6 +89,14 @@ pub fn markdown(answer: &Answer, explain: bool) -> String {
         text.push_str(&print::markdown(&definitions_table(&answer.definitions)));
     }
     text
+}
+
+/// A verdict in Markdown: its first sentence, then a list.
+fn headline(sentences: &[String]) -> Option<String> {
+    let (first, more) = sentences.split_first()?;
+    let more: String = more.iter().map(|one| format!("- {}\n", print::markdown_text(one))).collect();
+    let gap = if more.is_empty() { "" } else { "\n" };
+    Some(format!("### Verdict\n\n{}\n{gap}{more}", print::markdown_text(first)))
 }
 
 /// The answer as tables on a screen. What to ask next is left to whoever knows how.

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use stepscope_ask::print::{Screen, Table, csv, json, markdown};
+use stepscope_ask::{Answer, write};
 
 /// The format of the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
@@ -21,6 +22,34 @@ pub enum Format {
     /// SARIF, which code scanning reads. Only findings have it, so the help of other commands keeps quiet about it.
     #[value(hide = true)]
     Sarif,
+}
+
+/// Writes an answer in the format asked for, with what its numbers mean if that is wanted.
+pub fn write_answer(
+    out: &mut dyn Write,
+    screen: &Screen,
+    format: Format,
+    explain: bool,
+    answer: &Answer,
+) -> io::Result<()> {
+    let text = match format {
+        Format::Table => {
+            write::screen(out, answer, screen, explain)?;
+            if explain {
+                writeln!(out)?;
+                write::explanation(out, screen, &answer.definitions)?;
+            }
+            return Ok(());
+        }
+        Format::Json => json(&write::object(answer, explain))?,
+        Format::Csv => write::csv(answer),
+        Format::Md => write::markdown(answer, explain),
+        Format::Sarif => match &answer.sarif {
+            Some(sarif) => json(&sarif())?,
+            None => return Ok(()),
+        },
+    };
+    out.write_all(screen.guard(&text).as_bytes())
 }
 
 /// Writes one result in the format asked for: `table` for people, `rows` for programs.

@@ -1,5 +1,6 @@
 //! The module `stepscope._native`: what the Python package asks of the Rust side. It translates and holds no logic.
 
+mod answer;
 mod audit;
 mod compare;
 mod errors;
@@ -84,6 +85,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(trace::questions, module)?)?;
     module.add_class::<trace::NativeTrace>()?;
     module.add_class::<compare::NativeDiff>()?;
+    module.add_class::<answer::NativeAnswer>()?;
     module.add_class::<table::NativeTable>()?;
     statistics::add(module)?;
     units::add(module)?;

@@ -3,11 +3,11 @@
 use std::sync::Mutex;
 
 use pyo3::prelude::*;
-use stepscope_ask::print::Screen;
-use stepscope_ground::{Problem, lock};
-use stepscope_service::report::{self, Against, ServiceReport};
+use stepscope_ground::lock;
+use stepscope_service::report::{Against, ServiceReport};
 use stepscope_service::{DEFAULT_SCALE, MAX_BUCKETS, Period, ServiceDir, Sketch};
 
+use crate::answer::NativeAnswer;
 use crate::errors;
 use crate::service::nanoseconds;
 
@@ -78,16 +78,14 @@ impl LatencyHistogram {
     }
 }
 
-/// The report about a folder: JSON, text and Markdown.
+/// The report about a folder.
 #[pyfunction]
-#[pyo3(signature = (folder, last, against, width = 120))]
 pub(crate) fn service_report(
     py: Python<'_>,
     folder: std::path::PathBuf,
     last: &str,
     against: &str,
-    width: usize,
-) -> PyResult<(Vec<u8>, String, String)> {
+) -> PyResult<NativeAnswer> {
     let against = match against {
         "before" => Against::Before,
         "day" => Against::DayBefore,
@@ -100,16 +98,10 @@ pub(crate) fn service_report(
             ));
         }
     };
-    let made = py.detach(|| -> Result<_, Problem> {
+    NativeAnswer::of(py, || {
         let period = Period::parse(last, stepscope_record::clock::now_ns())?;
-        let report = ServiceReport::make(&ServiceDir::open(&folder)?, period, against)?;
-        let mut text = Vec::new();
-        let wrong = |words: String| Problem::new(words, "tell us");
-        report::text(&report, &mut text, &Screen::plain(width)).map_err(|e| wrong(e.to_string()))?;
-        let json = serde_json::to_vec(&report).map_err(|e| wrong(e.to_string()))?;
-        Ok((json, String::from_utf8_lossy(&text).into_owned(), report::markdown(&report)))
-    });
-    made.map_err(errors::problem)
+        Ok(ServiceReport::make(&ServiceDir::open(&folder)?, period, against)?.answer())
+    })
 }
 
 /// Memory that this process holds, in bytes.

@@ -18,7 +18,8 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(keeps_growing, module)?)?;
     module.add_function(wrap_pyfunction!(usual_growth, module)?)?;
     module.add_function(wrap_pyfunction!(usual_warmup, module)?)?;
-    module.add_function(wrap_pyfunction!(pause_above, module)?)
+    module.add_function(wrap_pyfunction!(pause_above, module)?)?;
+    module.add_function(wrap_pyfunction!(warm_up_length, module)?)
 }
 
 /// Compares groups of values, one group per repeat, by their medians: the comparison as JSON, and whether the value rises
@@ -91,7 +92,13 @@ fn usual_warmup(levels: usize) -> usize {
 }
 
 /// What is longer than this is a pause among these times.
-#[pyfunction(name = "pause_above")]
+#[pyfunction]
 fn pause_above(times: Vec<f64>) -> f64 {
     stepscope_analyse::statistics::pause_above(&times)
+}
+
+/// How many of these times in a row count as warm-up.
+#[pyfunction]
+fn warm_up_length(times: Vec<f64>) -> usize {
+    stepscope_analyse::statistics::warm_up_length(&times)
 }

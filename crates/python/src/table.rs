@@ -25,7 +25,7 @@ pub(crate) struct NativeTable {
 enum Source {
     /// A part of an answer, and its columns once someone wants them.
     Part {
-        answer: Box<Answer>,
+        answer: Arc<Answer>,
         key: &'static str,
         columns: OnceLock<Columns>,
     },
@@ -34,14 +34,14 @@ enum Source {
 
 impl NativeTable {
     /// The part of an answer with this key; the main one without.
-    pub(crate) fn of_answer(answer: Answer, key: Option<&str>) -> PyResult<NativeTable> {
+    pub(crate) fn of_answer(answer: &Arc<Answer>, key: Option<&str>) -> PyResult<NativeTable> {
         let key = key.unwrap_or(answer.main);
         let Some((key, count)) = answer.part(key).map(|part| (part.key, part.len())) else {
             let keys: Vec<&str> = answer.parts.iter().map(|part| part.key).collect();
             let words = format!("{} has no table '{key}'", answer.question);
             return Err(errors::stepscope(words, Some(format!("it has {}", keys.join(", ")))));
         };
-        let source = Arc::new(Source::Part { answer: Box::new(answer), key, columns: OnceLock::new() });
+        let source = Arc::new(Source::Part { answer: answer.clone(), key, columns: OnceLock::new() });
         Ok(NativeTable { source, first: 0, step: 1, count })
     }
 

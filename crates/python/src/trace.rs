@@ -4,13 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use stepscope_analyse::run::Run;
-use stepscope_ask::print::Screen;
-use stepscope_ask::{Answer, Ask, QUESTIONS, answer, write};
+use stepscope_ask::{Ask, QUESTIONS, answer};
 use stepscope_formats::{Look, OpenOptions, TraceFile, choose, open};
 use stepscope_model::Document;
 
+use crate::answer::NativeAnswer;
 use crate::table::{self, NativeTable};
 use crate::{errors, pool};
 
@@ -37,31 +36,16 @@ impl NativeTrace {
         })
     }
 
-    /// The answer to a question, as JSON text with the definitions of its numbers.
-    fn ask<'py>(
-        &self,
-        py: Python<'py>,
-        question: &str,
-        options: Vec<(String, String)>,
-    ) -> PyResult<Bound<'py, PyBytes>> {
-        let text = pool::detached(py, || {
-            let answer = self.answer(question, &options)?;
-            let object = write::object(&answer, true);
-            serde_json::to_vec(&object).map_err(|error| errors::stepscope(error.to_string(), None))
-        })?;
-        Ok(PyBytes::new(py, &text))
-    }
-
-    /// One table of the answer to a question: that of the key, else the main one.
-    #[pyo3(signature = (question, options, key = None))]
-    fn table(
-        &self,
-        py: Python<'_>,
-        question: &str,
-        options: Vec<(String, String)>,
-        key: Option<&str>,
-    ) -> PyResult<NativeTable> {
-        pool::detached(py, || NativeTable::of_answer(self.answer(question, &options)?, key))
+    /// The answer to a question.
+    fn ask(&self, py: Python<'_>, question: &str, options: Vec<(String, String)>) -> PyResult<NativeAnswer> {
+        NativeAnswer::of(py, || {
+            let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
+            let mut ask = Ask::with(question, options)?;
+            if ask.question().judges() {
+                ask.thresholds = stepscope_cli::thresholds(None)?;
+            }
+            answer(&ask, std::slice::from_ref(&self.run))
+        })
     }
 
     /// Of a memory profile: the most bytes at once, when that was in nanoseconds, and the bytes at the end.
@@ -77,23 +61,6 @@ impl NativeTrace {
         let columns = pool::detached(py, || stepscope_columnar::events(&self.run)).map_err(table::failed)?;
         Ok(NativeTable::of_events(columns))
     }
-
-    /// The answer to a question as tables of so many columns, in plain text.
-    fn show(
-        &self,
-        py: Python<'_>,
-        question: &str,
-        options: Vec<(String, String)>,
-        width: usize,
-    ) -> PyResult<String> {
-        pool::detached(py, || {
-            let answer = self.answer(question, &options)?;
-            let mut text = Vec::new();
-            // Writing to memory cannot fail.
-            let _ = write::screen(&mut text, &answer, &Screen::plain(width), false);
-            Ok(String::from_utf8_lossy(&text).into_owned())
-        })
-    }
 }
 
 impl NativeTrace {
@@ -103,17 +70,6 @@ impl NativeTrace {
 
     pub(crate) fn run(&self) -> Arc<Run> {
         self.run.clone()
-    }
-
-    fn answer(&self, question: &str, options: &[(String, String)]) -> PyResult<Answer> {
-        let options = options.iter().map(|(name, value)| (name.as_str(), value.as_str()));
-        let asked = Ask::with(question, options).and_then(|mut ask| {
-            if ask.question().judges() {
-                ask.thresholds = stepscope_cli::thresholds(None)?;
-            }
-            answer(&ask, std::slice::from_ref(&self.run))
-        });
-        asked.map_err(errors::problem)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The verdict: each condition passes, fails, or is not decided.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::statistics::{Comparison, Level, Method, Rule, compare, holm, level};
 
@@ -31,7 +32,7 @@ impl Default for Options {
 }
 
 /// What becomes of a condition.
-#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Copy, Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// The limit is kept, and it is certain enough.

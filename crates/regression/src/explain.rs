@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::compare::{ChangeRow, Diff, DiffQuery, diff};
 use stepscope_analyse::findings::Thresholds;
@@ -12,7 +13,7 @@ use stepscope_ask::diff_words::{because, place, sentence};
 const MAX_ROWS: usize = 5;
 
 /// What two sides of traces say about a change.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Explanation {
     /// Where it comes from: traces, which did not decide.
     pub from: &'static str,
@@ -31,7 +32,7 @@ pub struct Explanation {
 }
 
 /// One place that takes more time than before.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Contribution {
     pub place: String,
     /// Why the time is spent there.

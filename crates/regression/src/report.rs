@@ -1,13 +1,21 @@
-//! A check for people and for other programs: a table, Markdown, JUnit XML, GitHub's annotations, JSON.
+//! A check as an answer, and as what build servers read: JUnit XML and GitHub's annotations.
 
 mod github;
 mod junit;
 
-use serde_json::{Value, json};
-use stepscope_ask::print::{Cell, Column, Columns, Role, Table, markdown, middle_ellipsis, units};
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_analyse::statistics::{Comparison, Level};
+use stepscope_ask::print::{
+    Cell, Column, Columns, Role, Screen, Table, markdown, markdown_text, middle_ellipsis, units, wrap,
+};
+use stepscope_ask::{Answer, Part};
 
 use crate::check::{Checked, Finding, Outcome};
-use crate::explain::Explanation;
+use crate::explain::{Contribution, Explanation};
 
 pub use crate::check::percent;
 
@@ -31,18 +39,73 @@ pub fn sentence(checked: &Checked) -> String {
     }
 }
 
-/// The conditions as a table.
-pub fn table(checked: &Checked) -> Table {
-    let verdict = |outcome: Outcome| {
-        Cell::text(outcome.word()).role(match outcome {
-            Outcome::Pass => Role::Good,
-            Outcome::Fail => Role::Bad,
-            Outcome::Inconclusive => Role::Accent,
-        })
+/// A condition and what became of it, for programs.
+#[derive(Serialize, JsonSchema)]
+struct ConditionRow {
+    condition: String,
+    metric: String,
+    outcome: Outcome,
+    why: String,
+    comparison: Option<Comparison>,
+    level: Option<Level>,
+    /// How the two sides were compared, in a sentence.
+    method: Option<&'static str>,
+}
+
+/// The check as an answer, like that to any question.
+pub fn answer(checked: &Arc<Checked>, title: &str) -> Answer {
+    let row = |finding: &Finding| ConditionRow {
+        condition: finding.condition.text.clone(),
+        metric: finding.condition.metric.name.clone(),
+        outcome: finding.outcome,
+        why: finding.why.clone(),
+        comparison: finding.comparison.clone(),
+        level: finding.level,
+        method: finding.comparison.as_ref().map(|comparison| comparison.method.sentence()),
     };
+    let shown = [checked.clone(), checked.clone(), checked.clone(), checked.clone()];
+    let [of_table, of_causes, of_above, of_document] = shown;
+    let title = title.to_owned();
+    let causes = checked.explanation.iter().flat_map(|found| found.rows.clone()).collect();
+    let causes = Part::new("causes", causes, move |rows| cause_table(of_causes.from_traces, rows));
+    let mut answer = Answer::new(vec![
+        Part::new("conditions", checked.findings.iter().map(row).collect(), move |_| table(&of_table)),
+        // In JSON they are inside the explanation.
+        causes.shown(checked.explanation.is_some()).held_elsewhere(),
+    ])
+    .fact("outcome", &checked.outcome())
+    .fact("explanation", &checked.explanation);
+    answer.question = "check";
+    answer.remarks.clone_from(&checked.remarks);
+    answer.above = Some(Box::new(move |out, screen| above(&of_above, out, screen)));
+    answer.document = Some(Box::new(move || document(&of_document, &title)));
+    answer
+}
+
+/// The verdict, and what traces say about a failure.
+fn above(checked: &Checked, out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
+    writeln!(out, "{}", screen.paint(role(checked.outcome()), &sentence(checked)))?;
+    if let Some(found) = &checked.explanation {
+        for line in wrap(&screen.text(&cause(checked, found)), screen.width.clamp(40, 110)) {
+            writeln!(out, "{line}")?;
+        }
+    }
+    writeln!(out)
+}
+
+fn role(outcome: Outcome) -> Role {
+    match outcome {
+        Outcome::Pass => Role::Good,
+        Outcome::Fail => Role::Bad,
+        Outcome::Inconclusive => Role::Accent,
+    }
+}
+
+/// The conditions as a table.
+fn table(checked: &Checked) -> Table {
     let mut table = Columns::of(&checked.findings)
         .add(Column::name("Fails if").flexible(16, middle_ellipsis), |f| Cell::text(&f.condition.text))
-        .add(Column::text("Verdict").keep(), |f| verdict(f.outcome))
+        .add(Column::text("Verdict").keep(), |f| Cell::text(f.outcome.word()).role(role(f.outcome)))
         .add(Column::number("Baseline"), |f| Cell::text(numbers(f).before))
         .add(Column::number("Now"), |f| Cell::text(numbers(f).now))
         .add(Column::number("Change"), |f| Cell::text(numbers(f).change))
@@ -90,7 +153,7 @@ fn numbers(finding: &Finding) -> Numbers {
 }
 
 /// What traces say about a failure, in one sentence: `from traces, which did not decide: …`.
-pub fn cause(checked: &Checked, explanation: &Explanation) -> String {
+fn cause(checked: &Checked, explanation: &Explanation) -> String {
     let what = match (&explanation.because, explanation.agrees) {
         (Some(because), true) => because.clone(),
         (because, _) => {
@@ -105,12 +168,12 @@ pub fn cause(checked: &Checked, explanation: &Explanation) -> String {
 }
 
 /// The places that take more time than before.
-pub fn cause_table(checked: &Checked, explanation: &Explanation) -> Table {
-    let from = match checked.from_traces {
+fn cause_table(from_traces: bool, rows: &[Contribution]) -> Table {
+    let from = match from_traces {
         true => "per step",
         false => "per step, from traces; the verdict does not rest on them",
     };
-    Columns::of(&explanation.rows)
+    Columns::of(rows)
         .add(Column::number("Change").keep(), |r| Cell::text(units::delta_time(r.delta_ns)).role(Role::Warn))
         .add(Column::number("Before"), |r| Cell::time(r.before_ns))
         .add(Column::number("After"), |r| Cell::time(r.after_ns))
@@ -125,49 +188,22 @@ pub fn cause_table(checked: &Checked, explanation: &Explanation) -> Table {
 }
 
 /// For a comment on a pull request.
-pub fn as_markdown(checked: &Checked, title: &str) -> String {
+fn document(checked: &Checked, title: &str) -> String {
     let mark = match checked.outcome() {
         Outcome::Pass => "✅",
         Outcome::Fail => "❌",
         Outcome::Inconclusive => "⚠️",
     };
-    let title = stepscope_ask::print::markdown_text(title);
+    let title = markdown_text(title);
     let mut text = format!("### {mark} {title}: {}\n\n{}", sentence(checked), markdown(&table(checked)));
     for finding in checked.findings.iter().filter(|f| f.outcome == Outcome::Fail) {
-        text.push_str(&format!(
-            "\n- **{}**: {}\n",
-            stepscope_ask::print::markdown_text(&finding.condition.text),
-            finding.why
-        ));
+        text.push_str(&format!("\n- **{}**: {}\n", markdown_text(&finding.condition.text), finding.why));
     }
     if let Some(found) = &checked.explanation {
-        let words = stepscope_ask::print::markdown_text(&format!("Cause, {}", cause(checked, found)));
-        text.push_str(&format!("\n{words}\n\n{}", markdown(&cause_table(checked, found))));
+        let words = markdown_text(&format!("Cause, {}", cause(checked, found)));
+        text.push_str(&format!("\n{words}\n\n{}", markdown(&cause_table(checked.from_traces, &found.rows))));
     }
     text
-}
-
-/// Everything, unrounded.
-pub fn as_json(checked: &Checked) -> Value {
-    let findings: Vec<Value> = checked
-        .findings
-        .iter()
-        .map(|finding| {
-            json!({
-                "condition": finding.condition.text,
-                "metric": finding.condition.metric.name,
-                "outcome": finding.outcome,
-                "why": finding.why,
-                "comparison": finding.comparison,
-                "level": finding.level,
-                "method": finding.comparison.as_ref().map(|c| c.method.sentence()),
-            })
-        })
-        .collect();
-    json!({
-        "outcome": checked.outcome(), "conditions": findings, "remarks": checked.remarks,
-        "explanation": checked.explanation,
-    })
 }
 
 #[cfg(test)]

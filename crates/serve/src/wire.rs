@@ -12,7 +12,11 @@ use std::sync::Arc;
 
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
 use serde_json::Value;
+use stepscope_analyse::causes::cause::Cause;
+use stepscope_analyse::causes::idle::GapKind;
+use stepscope_analyse::replay::critical_path::PathClass;
 use stepscope_analyse::views::flame::Flame;
 use stepscope_analyse::views::memory::{AllocationDetails, Instant, MemoryAbout, PictureHead};
 use stepscope_analyse::views::timeline::{Area, CATEGORIES, Details, Hits, Layout};
@@ -128,6 +132,11 @@ fn constants() -> String {
     for question in QUESTIONS.iter().filter(|question| !question.by.is_empty()) {
         let _ = writeln!(text, "  {}: {:?},", key(question.name), question.by);
     }
+    text +=
+        "} as const;\n\n/** What keys are called, on the page as in every table. */\nexport const LABELS = {\n";
+    labels(&mut text, "cause", Cause::all().map(|cause| (cause, cause.label_of_idle())));
+    labels(&mut text, "gap", GapKind::ALL.map(|kind| (kind, kind.label())));
+    labels(&mut text, "path", PathClass::ALL.map(|class| (class, class.label())));
     let reported = |question: &&stepscope_ask::Question| question.report_by.unwrap_or_default().iter();
     let flags: Vec<&str> = QUESTIONS
         .iter()
@@ -135,7 +144,7 @@ fn constants() -> String {
         .collect();
     let _ = write!(
         text,
-        "}} as const;\n\n\
+        "}} satisfies Record<string, Record<string, string>>;\n\n\
          /** Flags whose answers a report may hold beside the plain one. */\n\
          export const REPORT_FLAGS: readonly string[] = {flags:?};\n\n\
          /** What the categories of slices are called, by number. */\n\
@@ -145,6 +154,15 @@ fn constants() -> String {
          export const SLOW_BURN_TIMES = {SLOW_BURN_TIMES};\n"
     );
     text
+}
+
+fn labels<K: Serialize>(text: &mut String, of: &str, keys: impl IntoIterator<Item = (K, &'static str)>) {
+    let _ = writeln!(text, "  {of}: {{");
+    for (known, label) in keys {
+        let name = serde_json::to_value(known).unwrap();
+        let _ = writeln!(text, "    {}: {label:?},", key(name.as_str().unwrap()));
+    }
+    text.push_str("  },\n");
 }
 
 #[test]

@@ -1,14 +1,15 @@
 //! What a service did over a stretch of time: traffic, latencies, targets, what changed, and its slowest requests.
 
+mod answer;
 mod changes;
 pub mod dashboard;
 mod definitions;
 pub(crate) mod gather;
-mod print;
 mod targets;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_ask::Answer;
 use stepscope_ground::Problem;
 use stepscope_ground::utc::minute_text;
 
@@ -24,9 +25,9 @@ use dashboard::ServiceDashboard;
 use dashboard::verdict::Verdict;
 use gather::{LatencyScope, ReportInput};
 
+pub use answer::{change, rate};
 pub use changes::LevelChange;
-pub use definitions::DEFINITIONS;
-pub use print::{change, markdown, rate, tables, text};
+pub(crate) use definitions::DEFINITIONS;
 pub use targets::{Burn, TargetReport};
 
 /// Time of a request that none of its regions covers.
@@ -208,6 +209,11 @@ impl ServiceReport {
         made.verdict = ServiceDashboard::from_input(&hours, &input, &made, period, compared, None).verdict;
         made.gpu_energy_j = gpu_energy_j(dir.folder(), period);
         Ok(made)
+    }
+
+    /// The report as an answer: tables, JSON, CSV and Markdown, like that to any question.
+    pub fn answer(self) -> Answer {
+        answer::answer(self)
     }
 
     pub(crate) fn from_input(input: &ReportInput, period: Period, compared: Option<Period>) -> Self {

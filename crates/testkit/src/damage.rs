@@ -1,5 +1,10 @@
 //! Where a test damages a file: everywhere at night, in places spread evenly by day.
 
+/// All of some cases at night, and every third of them by day.
+pub fn cases<T>(all: &[T]) -> impl Iterator<Item = &T> {
+    all.iter().step_by(if is_nightly() { 1 } else { 3 })
+}
+
 /// Whether what takes long runs too: `make test-nightly`.
 pub fn is_nightly() -> bool {
     std::env::var_os("STEPSCOPE_NIGHTLY").is_some_and(|value| value == "1")

@@ -65,7 +65,7 @@ fn sample() -> (Vec<Event>, Summary) {
 /// Every size gives valid JSON with exactly so many events, from nothing upwards.
 #[test]
 fn number_of_events_is_exact() {
-    for size in (0..30).chain([99, 100, 150, 200, 999, 1_000, 4_321, 50_001]) {
+    for size in (0..30).chain([99, 100, 150, 200, 999, 1_000, 4_321]) {
         for (with_stack, steps, streams) in [(false, 0, 3), (true, 0, 1), (false, 7, 9), (true, 1, 0)] {
             let synth = Synth { with_stack, steps, streams, ..Synth::new(1, size) };
             let (text, summary) = write(&synth);

@@ -18,7 +18,7 @@ from .later_iterations import LaterIterations
 from .operator_memory import IterationMemory
 from .phases import Phases
 from .rounds import Rounds
-from .window import Window, usual_length, warm_up_length
+from .window import Window, usual_length, warm_up
 
 #: Windows of one program: it may change once.
 _MAX_WINDOWS = 2
@@ -139,9 +139,9 @@ class IterationClock:
         bare, self._bare = self._bare, None
         if bare is None:
             return
-        warm_up = 0
+        first = 0
         if not self.windows:
             # The first of those before is start-up.
             self._phases.add_warm_up(max(self._before[0] - 1, 0), self._before[1])
-            warm_up = warm_up_length(len(bare.times_ns))
-        self._phases.add_timed(bare.paced_ns(), warm_up)
+            first = warm_up(bare.times_ns)
+        self._phases.add_timed(bare.paced_ns(), first)

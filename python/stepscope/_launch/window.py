@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, median, stdev
 
-from .._native import pause_above
+from .._native import pause_above, warm_up_length
 from ..profiler.sampler import MAX_HZ
 
 #: Samples of the Python stacks per second, of this process and its children.
@@ -24,8 +24,8 @@ _MIN_TIMED, _MAX_TIMED = 10, 300
 _ENOUGH_TIMED, _MAX_ERROR = 30, 0.05
 _MIN_LONG_TIMED = 3
 _LONG_NS, _MAX_NS = 1_000_000_000, 20_000_000_000
-#: The latest may differ from those before them by this much.
-_STEADY_RATIO = 1.15
+#: The latest may differ from those before them by this much; by less, until they have taken a while.
+_STEADY_RATIO, _SOON_STEADY_RATIO, _SOON_NS = 1.15, 1.1, 2_000_000_000
 _USUAL_LENGTH = 10
 _MIN_LENGTH = 5
 _USUAL_NS, _MAX_WINDOW_NS = 1_000_000_000, 2_000_000_000
@@ -63,9 +63,13 @@ def samples_hz(window_ns: float) -> float:
     return min(max(_SAMPLES_PER_WINDOW * 1e9 / window_ns, SAMPLES_HZ), MAX_HZ) if window_ns else SAMPLES_HZ
 
 
-def warm_up_length(timed: int) -> int:
-    """How many of the iterations that were timed before a window count as warm-up: as in ``run/bare.rs``."""
-    return timed // 3
+def warm_up(timed_ns: Sequence[int]) -> int:
+    """How many of the iterations that were timed before a window count as warm-up.
+
+    >>> warm_up([10] * 60), warm_up([20] * 40 + [10] * 20)
+    (20, 40)
+    """
+    return warm_up_length([float(ns) for ns in timed_ns])
 
 
 def usual_length(timed_ns: Sequence[int]) -> float:
@@ -74,7 +78,7 @@ def usual_length(timed_ns: Sequence[int]) -> float:
     >>> usual_length([90, 50, 20, 10, 11, 12])
     13.25
     """
-    usual, _ = without_pauses(timed_ns[warm_up_length(len(timed_ns)) :])
+    usual, _ = without_pauses(timed_ns[warm_up(timed_ns) :])
     return fmean(usual) if usual else 0.0
 
 
@@ -84,7 +88,7 @@ def _mean_is_known(timed_ns: Sequence[int]) -> bool:
     >>> _mean_is_known([10, 11, 10, 9] * 4), _mean_is_known([10, 3, 25, 7] * 4)
     (True, False)
     """
-    usual, _ = without_pauses(timed_ns[warm_up_length(len(timed_ns)) :])
+    usual, _ = without_pauses(timed_ns[warm_up(timed_ns) :])
     return len(usual) > 1 and stdev(usual) <= _MAX_ERROR * fmean(usual) * math.sqrt(len(usual))
 
 
@@ -124,7 +128,8 @@ class Window:
             return False
         third = max(timed // 3, 1)
         before, latest = median(timed_ns[-2 * third : -third]), median(timed_ns[-third:])
-        is_steady = max(before, latest) <= _STEADY_RATIO * min(before, latest)
+        ratio = _STEADY_RATIO if took_ns >= _SOON_NS else _SOON_STEADY_RATIO
+        is_steady = max(before, latest) <= ratio * min(before, latest)
         return is_steady and (timed >= _ENOUGH_TIMED or took_ns >= _LONG_NS or _mean_is_known(timed_ns))
 
     def length(self, timed_ns: Sequence[int]) -> int:

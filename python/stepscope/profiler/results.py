@@ -56,7 +56,7 @@ class Results:
             asked += [("by", "stack"), ("frames", str(group_by_stack_n))]
         elif group_by_input_shape:
             asked.append(("by", "shape"))
-        answer = json.loads(capture.recording.trace().ask("ops", asked))
+        answer = json.loads(capture.recording.trace().ask("ops", asked).json())
         rows = [*answer["ops"], *answer["annotations"], *answer["calls"]]
         return self._event_list((FunctionEventAvg.of_row(row) for row in rows), singles=self.events)
 

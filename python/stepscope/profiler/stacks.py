@@ -29,7 +29,7 @@ _SAMPLED_PREFIX = "samples of thread "
 def write_folded_stacks(trace: str, path: str, whose: str, *, sampled: bool) -> int:
     """Writes one line per stack that took a microsecond or more; how many those are. Time that was both sampled and
     recorded counts once: by its samples if there are any and ``sampled`` says so."""
-    answer = json.loads(NativeTrace.open(trace).ask("stacks", [("by", whose), ("top", "0")]))
+    answer = json.loads(NativeTrace.open(trace).ask("stacks", [("by", whose), ("top", "0")]).json())
     rows = answer["stacks"]
     of_samples = [row for row in rows if row["stack"].startswith(_SAMPLED_PREFIX)]
     if sampled and of_samples:

@@ -105,7 +105,7 @@ def names(document, name):
 
 
 #: `test_programs.py` has a program that accumulates gradients, and without them a model is called as with them.
-NIGHTLY = {"accumulated gradients", "inference with gradients"}
+NIGHTLY = {"accumulated gradients", "inference with gradients", "reinforcement learning", "two optimizers"}
 
 
 @pytest.mark.parametrize(
@@ -175,6 +175,7 @@ def test_the_compiler_is_not_imported_because_of_us(recorded):
     recorded(inference + check)
 
 
+@pytest.mark.nightly
 def test_what_the_program_started_with_does_not_count(recorded):
     """A first iteration that is slow is in no average."""
     trace, document = recorded(
@@ -202,6 +203,7 @@ def test_batches_are_no_steps_once_an_optimizer_steps(recorded):
     assert document["stepscope_phases"]["steady"] == [{"iterations": 3}]
 
 
+@pytest.mark.nightly
 def test_a_schedule_counts_optimizer_steps_and_no_batches_before_them(recorded):
     accumulates = PROGRAMS["accumulated gradients"].replace("range(8)", "range(40)")
     trace, document = recorded(accumulates, "--profiling.wait", "12", "--profiling.active", "2", count=20)

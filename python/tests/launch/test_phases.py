@@ -133,6 +133,7 @@ def test_iterations_that_change_are_recorded_again(recorded):
     assert counted(of_phases(notes)) == count
 
 
+@pytest.mark.nightly
 def test_a_window_of_many_operators_is_shorter(recorded, tmp_path):
     with open(tmp_path / "sites/sitecustomize.py", "a") as site:
         site.write("from stepscope._launch import iteration_clock\niteration_clock.WINDOW_BYTES = 1 << 20\n")
@@ -173,6 +174,7 @@ def test_updates_between_rollouts_are_one_iteration(recorded):
     assert count / 8 - 5 <= counted(of_phases(notes)) <= count / 8
 
 
+@pytest.mark.nightly
 def test_iterations_that_were_asked_for_are_recorded_once(recorded):
     notes, traces, _ = recorded(
         """

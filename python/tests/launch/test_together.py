@@ -89,6 +89,7 @@ def test_a_profiler_records_both(tmp_path, script, python):
     assert len(list((tmp_path / "xplane").rglob("*.xplane.pb"))) == 1
 
 
+@pytest.mark.nightly
 def test_what_is_imported_and_not_used_is_left_alone(tmp_path, script, stepscope_run, steady_machine):
     file = script("""
 import jax, torch
@@ -126,6 +127,7 @@ for _ in range(100):
     assert len(trace.steps()) == 10
 
 
+@pytest.mark.nightly
 def test_jax_is_recorded_as_ever_where_pytorch_is_imported_first():
     run = "import sys, torch, pytest; sys.exit(pytest.main(sys.argv[1:]))"
     options = ["-q", "-x", "-p", "no:cacheprovider", "-k", "not server", str(TESTS / "xla/test_jax.py")]

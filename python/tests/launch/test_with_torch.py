@@ -95,6 +95,7 @@ def test_a_schedule_by_the_steps_of_the_optimizer(script, stepscope_run, traces)
     assert len([note for note in got.notes if "Start-up" not in note]) == 1
 
 
+@pytest.mark.nightly
 def test_a_schedule_that_is_longer_than_the_script(script, stepscope_run, traces):
     got = stepscope_run("--profiling.wait=50", script(TRAIN.replace("STEPS", "4")))
     assert not traces()
@@ -208,6 +209,7 @@ torch.ones(4).sin()
 """
 
 
+@pytest.mark.nightly
 def test_what_operators_take_is_bounded_and_said(script, stepscope_run, traces):
     # 12,000 events and their memory: 4 MB to record, 48 MB to write. From then on there is time to see that.
     program = GROWS.format(before="import time").replace("range(4000)", "range(50_000)")

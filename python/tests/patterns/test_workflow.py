@@ -156,6 +156,7 @@ def test_a_harmless_change_is_green_and_a_slower_one_is_red(tmp_path: Path) -> N
             assert 'failures="1"' in report and "❌" in summary and "fail: 1 of 1 condition broken" in summary
 
 
+@pytest.mark.nightly
 def test_baselines_on_a_branch_outlive_the_machine(tmp_path: Path) -> None:
     # So much slower that a busy machine, which slows the gate's fixed task, is no excuse.
     origin = repository(tmp_path, slower="0.025")

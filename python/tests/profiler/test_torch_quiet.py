@@ -58,6 +58,7 @@ def test_cycles_come_without_a_word_and_are_each_their_own():
     assert run(acc_events=False) == ("[1, 1, 1] False", [])
 
 
+@pytest.mark.nightly
 def test_the_warning_about_cycles_is_not_ours_to_give():
     _, said = run(acc_events=False)
     assert not any("acc_events" in line for line in said)
@@ -67,6 +68,7 @@ def test_events_are_gathered_if_that_is_asked_for():
     assert run(acc_events=True)[0] == "[1, 2, 3] False"
 
 
+@pytest.mark.nightly
 def test_torchs_own_profiler_still_warns_its_own_users():
     if "acc_events" not in torch.profiler.profile.prepare_trace.__code__.co_names:
         pytest.skip("this version does not warn")

@@ -49,7 +49,9 @@ def compiled(model: str = "Net()", extra: str = "pass") -> str:
     return COMPILED.format(model=model, extra=extra)
 
 
-@pytest.mark.parametrize("model", ["Net()", "torch.nn.Sequential(Net(), torch.nn.Identity())"])
+@pytest.mark.parametrize(
+    "model", ["Net()", pytest.param("torch.nn.Sequential(Net(), torch.nn.Identity())", marks=pytest.mark.nightly)]
+)
 def test_a_model_is_compiled_and_the_program_does_not_notice(model, tried):
     program = compiled(model)
     plain = tried(program)

@@ -71,6 +71,7 @@ def test_another_run_times_the_same_iterations_and_computes_the_same(run):
     assert again["losses"] == first["losses"]
 
 
+@pytest.mark.nightly
 def test_a_short_program_reaches_its_end(run):
     measured, printed = run(TRAINS.format(count=8))
     assert printed == "reached its end\n"
@@ -92,12 +93,14 @@ def test_outputs_stand_for_a_program_without_a_loss(run):
     assert measured["losses"] == [] and set(measured["outputs"].values()) == {3.0}
 
 
+@pytest.mark.nightly
 def test_a_loss_that_is_no_number_is_kept_as_none(run):
     measured, _ = run(TRAINS.format(count=50).replace("lr=0.01", "lr=1e30"), warmup=10, iterations=20)
     assert measured["losses"][0] is not None and measured["losses"][-1] is None
     assert all(loss is None or math.isfinite(loss) for loss in measured["losses"])
 
 
+@pytest.mark.nightly
 def test_marks_of_the_program_count_more(run):
     measured, _ = run("""
         import stepscope, torch

@@ -51,7 +51,7 @@ def saved(tmp_path):
     return save
 
 
-@pytest.mark.parametrize("words", [["train.py"], ["-u", "-m", "train"]])
+@pytest.mark.parametrize("words", [["train.py"], pytest.param(["-u", "-m", "train"], marks=pytest.mark.nightly)])
 def test_iterations_are_found(saved, words):
     numbers, said = saved(PROGRAM.format(setup="", tell=""), *words, "--lr", "1")
     assert "optimizer steps, found in the program" in said
@@ -60,6 +60,7 @@ def test_iterations_are_found(saved, words):
     assert len(repeat["values"]["step_time"]) == 10
 
 
+@pytest.mark.nightly
 def test_steps_that_the_program_tells_count_more(saved):
     program = PROGRAM.format(
         setup="import stepscope; told = stepscope.configure(None)",

@@ -3020,6 +3020,54 @@ export const GROUPINGS = {
   xprof: ["steps", "ops", "kernels", "hlo", "memory"],
 } as const;
 
+/** What keys are called, on the page as in every table. */
+export const LABELS = {
+  cause: {
+    kernel: "kernels",
+    communication: "communication",
+    copy: "copies",
+    fill: "memsets",
+    host_data_loading: "data loading",
+    host_operator: "host in operators",
+    host_python: "Python between operators",
+    host_launch: "host in launch calls",
+    host_synchronization: "host returning from a wait",
+    host_allocation: "memory allocation",
+    host_runtime: "other runtime calls",
+    host_communication: "communication on the host",
+    host_compilation: "compilation",
+    host_first_use: "first use (contexts, loading code)",
+    host_garbage_collection: "garbage collection",
+    host_profiler: "profiler",
+    device_unrecorded: "unknown: device work not recorded",
+    host_unrecorded: "nothing recorded on the host",
+    launch_latency: "launch latency",
+    queued_gap: "between queued kernels",
+    dependency: "waiting for another stream",
+    unlinked: "launch not recorded",
+  },
+  gap: {
+    host_late: "host late",
+    launch_latency: "launch latency",
+    queued_gap: "between queued kernels",
+    dependency: "waiting for another stream",
+    end_of_step: "end of step",
+    unlinked: "launch not recorded",
+    unknown: "device work not recorded",
+  },
+  path: {
+    host: "host",
+    launch: "launch",
+    kernel: "kernel",
+    copy: "copy",
+    communication: "communication",
+    data_loading: "data loading",
+    synchronization: "synchronization",
+    allocation: "allocation",
+    idle: "idle",
+  },
+} satisfies Record<string, Record<string, string>>;
+
 /** Flags whose answers a report may hold beside the plain one. */
 export const REPORT_FLAGS: readonly string[] = ["leaks", "oom"];
 

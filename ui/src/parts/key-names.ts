@@ -1,5 +1,6 @@
 // What keys are called, and which color each has. Colors are those of the timeline's categories.
 
+import { LABELS } from "../data/wire.ts";
 import { causeCategory } from "./causes.ts";
 
 export interface Named {
@@ -7,53 +8,28 @@ export interface Named {
   category: number;
 }
 
-const GAP_KINDS: Record<string, Named> = {
-  host_late: { label: "host-bound gap", category: 0 },
-  launch_latency: { label: "launch in flight", category: causeCategory("launch_latency") },
-  queued_gap: { label: "between queued kernels", category: causeCategory("queued_gap") },
-  dependency: { label: "waiting for another stream", category: causeCategory("dependency") },
-  end_of_step: { label: "end of step", category: 2 },
-  unlinked: { label: "launch not recorded", category: causeCategory("unlinked") },
-  unknown: { label: "device work not recorded", category: causeCategory("device_unrecorded") },
+const GAP_CATEGORIES: Record<string, number> = {
+  host_late: 0,
+  launch_latency: causeCategory("launch_latency"),
+  queued_gap: causeCategory("queued_gap"),
+  dependency: causeCategory("dependency"),
+  end_of_step: 2,
+  unlinked: causeCategory("unlinked"),
+  unknown: causeCategory("device_unrecorded"),
 };
 
-const CAUSES: Record<string, string> = {
-  kernel: "kernels",
-  communication: "communication",
-  copy: "memcpy",
-  fill: "memset",
-  memset: "memset",
-  host_data_loading: "data loading",
-  host_operator: "host in operators",
-  host_python: "Python between operators",
-  host_launch: "host in launch calls",
-  host_synchronization: "host returning from a sync",
-  host_allocation: "memory allocation",
-  host_runtime: "other runtime calls",
-  host_communication: "communication on the host",
-  host_compilation: "compilation",
-  host_first_use: "first use",
-  host_garbage_collection: "garbage collection",
-  host_profiler: "profiler",
-  device_unrecorded: "unknown: device work not recorded",
-  host_unrecorded: "unrecorded host time",
-  launch_latency: "launch latency",
-  queued_gap: "between queued kernels",
-  dependency: "waiting for another stream",
-  unlinked: "launch not recorded",
+const PATH_CATEGORIES: Record<string, number> = {
+  host: 0,
+  launch: 3,
+  kernel: 5,
+  copy: 10,
+  communication: 9,
+  data_loading: 14,
+  synchronization: 4,
+  allocation: 8,
 };
 
-const CLASSES: Record<string, Named> = {
-  host: { label: "host", category: 0 },
-  launch: { label: "launches", category: 3 },
-  kernel: { label: "kernels", category: 5 },
-  copy: { label: "memcpy and memset", category: 10 },
-  communication: { label: "communication", category: 9 },
-  data_loading: { label: "data loading", category: 14 },
-  synchronization: { label: "returning from a sync", category: 4 },
-  allocation: { label: "memory allocation", category: 8 },
-  idle: { label: "idle", category: 15 },
-};
+const OTHER_CATEGORY = 15;
 
 const WORDS: Record<string, string> = {
   host_to_device: "host to device",
@@ -82,16 +58,13 @@ export function word(key: string): string {
   return WORDS[key] ?? key.replaceAll("_", " ");
 }
 
-function named(table: Record<string, Named>, key: string): Named {
-  return table[key] ?? { label: word(key), category: 15 };
+function named(labels: Record<string, string>, key: string, category: number | undefined): Named {
+  return { label: labels[key] ?? word(key), category: category ?? OTHER_CATEGORY };
 }
 
-export const gapKind = (key: string): Named => named(GAP_KINDS, key);
-export const cause = (key: string): Named => ({
-  label: CAUSES[key] ?? word(key),
-  category: causeCategory(key),
-});
-export const pathClass = (key: string): Named => named(CLASSES, key);
+export const gapKind = (key: string): Named => named(LABELS.gap, key, GAP_CATEGORIES[key]);
+export const cause = (key: string): Named => named(LABELS.cause, key, causeCategory(key));
+export const pathClass = (key: string): Named => named(LABELS.path, key, PATH_CATEGORIES[key]);
 
 /** A step's number; the whole recording where no steps were marked. */
 export function stepName(step: number): string {

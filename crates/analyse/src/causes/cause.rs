@@ -117,7 +117,15 @@ impl Cause {
             Cause::Unlinked => "idle: launch not recorded",
         }
     }
+
+    /// The same where it is clear that idle time is meant.
+    pub fn label_of_idle(self) -> &'static str {
+        self.label().strip_prefix(IDLE).unwrap_or(self.label())
+    }
 }
+
+/// What comes before the label of a cause of idle time.
+const IDLE: &str = "idle: ";
 
 impl Serialize for Cause {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -43,6 +43,31 @@ pub enum GapKind {
     Unknown,
 }
 
+impl GapKind {
+    pub const ALL: [GapKind; 7] = [
+        GapKind::HostLate,
+        GapKind::LaunchLatency,
+        GapKind::QueuedGap,
+        GapKind::Dependency,
+        GapKind::EndOfStep,
+        GapKind::Unlinked,
+        GapKind::Unknown,
+    ];
+
+    /// What it is called in tables.
+    pub fn label(self) -> &'static str {
+        match self {
+            GapKind::HostLate => "host late",
+            GapKind::LaunchLatency => "launch latency",
+            GapKind::QueuedGap => "between queued kernels",
+            GapKind::Dependency => "waiting for another stream",
+            GapKind::EndOfStep => "end of step",
+            GapKind::Unlinked => "launch not recorded",
+            GapKind::Unknown => "device work not recorded",
+        }
+    }
+}
+
 /// One gap of a device.
 #[derive(Clone, Debug)]
 pub struct Gap {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::Attr;
 
-use super::{Finding, Recorder};
+use super::{Finding, Needs, RULES, Recorder, Rule};
 use crate::causes::verdict::Verdict;
 use crate::run::Run;
 
@@ -12,7 +12,7 @@ use crate::run::Run;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct UncheckedRules {
     pub needs: &'static str,
-    pub rules: &'static [&'static str],
+    pub rules: Vec<&'static str>,
     /// Whether the rules see something without it, though less.
     pub partly: bool,
     /// All of it: `2 rules need record_shapes=True: …`.
@@ -20,7 +20,10 @@ pub struct UncheckedRules {
 }
 
 impl UncheckedRules {
-    fn new(needs: &'static str, rules: &'static [&'static str], partly: bool) -> UncheckedRules {
+    /// The rules with this need, which is recorded so.
+    fn with(need: Needs, needs: &'static str) -> UncheckedRules {
+        let partly = need == Needs::MoreShapes;
+        let rules: Vec<&str> = names(|rule| rule.needs.contains(&need)).collect();
         let (count, names) = (rules.len(), rules.join(", "));
         let who = if count == 1 { "1 rule".to_owned() } else { format!("{count} rules") };
         let verb = match (partly, count) {
@@ -44,61 +47,25 @@ pub fn unchecked_rules(run: &Run) -> Vec<UncheckedRules> {
     let recorder = Recorder::of(trace.meta());
     let mut found = Vec::new();
     if on_device && !has_shapes() {
-        let needs = recorder.shapes();
-        found.push(UncheckedRules::new(needs, &["double_precision", "new_shapes", "slow_kernels"], false));
-        let rules = &["mixed_precision", "tf32_off", "gemm_alignment", "unfused_attention", "channels_last"];
-        found.push(UncheckedRules::new(needs, rules, true));
+        found.push(UncheckedRules::with(Needs::Shapes, recorder.shapes()));
+        found.push(UncheckedRules::with(Needs::MoreShapes, recorder.shapes()));
     }
     if on_device && trace.allocations().is_empty() {
-        let rules = &["memory_leak", "memory_near_limit", "memory_fragmentation"];
-        found.push(UncheckedRules::new(recorder.memory(), rules, false));
+        found.push(UncheckedRules::with(Needs::Memory, recorder.memory()));
     }
     if on_device && run.steps().synthetic {
-        let rules = &["uneven_steps", "memory_leak", "allocator_churn"];
-        found.push(UncheckedRules::new(recorder.steps(), rules, false));
+        found.push(UncheckedRules::with(Needs::Steps, recorder.steps()));
     }
     found
 }
 
+fn names(is_meant: impl Fn(&Rule) -> bool) -> impl Iterator<Item = &'static str> {
+    RULES.iter().filter(move |rule| is_meant(rule)).map(|rule| rule.name)
+}
+
 /// Why no finding says what to do about what a verdict names; none if one does, or there is nothing to do.
 pub fn uncovered(run: &Run, verdict: &Verdict, findings: &[Finding]) -> Option<String> {
-    let rules: &[&str] = match verdict.bound_by {
-        "gpu" => &[
-            "channels_last",
-            "double_precision",
-            "gemm_alignment",
-            "mixed_precision",
-            "optimizer",
-            "recomputation",
-            "slow_kernels",
-            "tf32_off",
-            "unfused_attention",
-            "unfused_pointwise",
-        ],
-        "host" => &[
-            "blocked_launches",
-            "compilation",
-            "eager_operations",
-            "exposed_copies",
-            "host_stalls",
-            "launch_bound",
-            "new_shapes",
-            "optimizer",
-            "parameter_loop",
-            "round_trips",
-            "small_copies",
-            "synchronization",
-            "uneven_steps",
-        ],
-        "data_loading" => &["data_loading", "uneven_steps"],
-        "communication" => &["communication_exposed", "data_parallel", "ddp_without_nccl"],
-        "copies" => &["exposed_copies", "pageable_copies", "round_trips", "small_copies"],
-        "compilation" | "first_use" => &["compilation", "new_shapes"],
-        "garbage_collection" => &["uneven_steps"],
-        "synchronization" => &["synchronization"],
-        "memory_allocation" => &["allocator_churn", "blocked_launches"],
-        _ => &[],
-    };
+    let rules: Vec<&str> = names(|rule| rule.answers.contains(&verdict.bound_by)).collect();
     let answers = |finding: &Finding| finding.saves_ns.is_some() || finding.rule == "compilation";
     if findings.iter().any(|finding| answers(finding) && rules.contains(&finding.rule)) {
         return None;

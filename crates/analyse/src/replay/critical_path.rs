@@ -67,7 +67,7 @@ pub enum PathClass {
 }
 
 impl PathClass {
-    const ALL: [PathClass; 9] = [
+    pub const ALL: [PathClass; 9] = [
         PathClass::Host,
         PathClass::Launch,
         PathClass::Kernel,

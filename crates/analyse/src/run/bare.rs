@@ -2,7 +2,7 @@
 
 use stepscope_model::BareSteps;
 
-use crate::statistics::pause_above;
+use crate::statistics::{pause_above, warm_up_length};
 
 const MIN_STEPS: usize = 3;
 const MIN_STEPS_TO_COMPARE: usize = 6;
@@ -20,9 +20,9 @@ pub(super) struct BareStep {
     pub(super) high_ns: i64,
 }
 
-/// The mean of the later two thirds, since the first steps warm up; the device's, where it takes longer than the host.
+/// The mean of those after the warm-up; the device's, where it takes longer than the host.
 pub(super) fn mean_step(bare: &BareSteps) -> Option<BareStep> {
-    let mut times: Vec<f64> = bare.host_ns.iter().skip(bare.host_ns.len() / 3).map(|&ns| ns as f64).collect();
+    let mut times = steady(bare);
     if times.len() < MIN_STEPS {
         return None;
     }
@@ -40,16 +40,22 @@ pub(super) fn mean_step(bare: &BareSteps) -> Option<BareStep> {
     })
 }
 
+/// The host's times without those that warm up.
+fn steady(bare: &BareSteps) -> Vec<f64> {
+    let mut times: Vec<f64> = bare.host_ns.iter().map(|&ns| ns as f64).collect();
+    times.split_off(warm_up_length(&times))
+}
+
 /// What slow steps add to the mean of these steps: what it lies above the usual one. None if they are too few, or if a device
 /// is behind, so that they say little about it.
 pub(super) fn unevenness_ns(bare: &BareSteps) -> Option<i64> {
-    let mut times: Vec<i64> = bare.host_ns.iter().copied().skip(bare.host_ns.len() / 3).collect();
-    let mean = times.iter().map(|&ns| ns as f64).sum::<f64>() / times.len().max(1) as f64;
+    let mut times = steady(bare);
+    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
     if times.len() < MIN_STEPS_TO_COMPARE || bare.device_ns.is_some_and(|device| device as f64 > mean) {
         return None;
     }
-    times.sort_unstable();
-    Some(mean as i64 - times[(times.len() - 1) / 2])
+    times.sort_unstable_by(f64::total_cmp);
+    Some((mean - times[(times.len() - 1) / 2]) as i64)
 }
 
 /// The share of the estimated cost of recording without which a step takes `step_ns`, which falls as the share grows.

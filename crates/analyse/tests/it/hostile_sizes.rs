@@ -28,7 +28,7 @@ use stepscope_analyse::tables::compiled::compiled;
 use stepscope_analyse::views::flame::{FlameQuery, FlameWeight, flame};
 use stepscope_model::{Kind, Trace};
 use stepscope_testkit::hostile::SHAPES;
-use stepscope_testkit::{RunBuilder, Slice};
+use stepscope_testkit::{RunBuilder, Slice, damage};
 
 use crate::growth::{assert_linear, timed, took};
 
@@ -283,7 +283,7 @@ files![
 /// The shapes that the whole program is asked about, here each analysis by itself.
 #[test]
 fn every_hostile_shape() {
-    for shape in SHAPES {
+    for shape in damage::cases(SHAPES) {
         println!("{}", shape.name);
         grows(|n| shape.run(n as usize));
     }

@@ -117,13 +117,8 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
 pub(super) fn label(cause: Cause, device: Option<i64>) -> &'static str {
     match device {
         Some(_) => cause.label(),
-        None => without_idle(cause),
+        None => cause.label_of_idle(),
     }
-}
-
-/// A cause of idle time, where it is clear that idle time is meant.
-pub(super) fn without_idle(cause: Cause) -> &'static str {
-    cause.label().strip_prefix("idle: ").unwrap_or(cause.label())
 }
 
 /// The color of a cause: work in its own, idle time in the color of what should be done about it.

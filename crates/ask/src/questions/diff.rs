@@ -136,10 +136,10 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         .fact("delta_ns", &found.delta_ns)
         .fact("judged", &judged)
         .fact("unlike", &found.unlike);
-    answer.headline = Some(match &judged.because {
+    answer.headline = vec![match &judged.because {
         Some(because) => format!("{} {because}", judged.sentence),
         None => judged.sentence.clone(),
-    });
+    }];
     let (before, after, unlike) = (found.before, found.after, found.unlike);
     answer.above =
         Some(Box::new(move |out, screen| headline(out, screen, &judged, [&before, &after], &unlike)));

@@ -101,7 +101,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         _ => RowOptions::default(),
     };
     let few = if by.is_none() { DEFAULT_FEW } else { DEFAULT_TOP };
-    let kinds = arrange(report.kinds, &about("kind"), None, 0, |r| tables::kind_label(r.kind))?;
+    let kinds = arrange(report.kinds, &about("kind"), None, 0, |r| r.kind.label())?;
     let culprits = arrange(report.culprits, &about("culprit"), None, few, |r| &r.culprit)?;
     let mut longest = arrange(report.gaps, &about("gap"), None, few, |r| r.culprit.as_deref().unwrap_or(""))?;
     if some || report.count as usize > most {

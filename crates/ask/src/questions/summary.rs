@@ -227,7 +227,7 @@ fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
     answer.next.retain(|next| !(all_tables(ask) && next.question == Next::ALL_TABLES));
     answer.next_label = Some("MORE");
     let why = verdict.map(|_| Why::new(run, uncovered));
-    answer.headline = why.as_ref().and_then(Why::words);
+    answer.headline = why.as_ref().and_then(Why::words).into_iter().collect();
     let first = Arc::new(First {
         head: Head::new(run, &devices, asked.is_whole()),
         why,

@@ -88,6 +88,8 @@ pub(crate) enum ReportFormat {
     Md,
     /// JSON: all data, unrounded.
     Json,
+    /// Comma-separated values: a row per route, unrounded.
+    Csv,
     /// The dashboard with its data in one file; opens without a server.
     Html,
 }

@@ -5,20 +5,21 @@ mod cause;
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 
-use stepscope_ask::print::{json, wrap};
+use stepscope_ask::write;
 use stepscope_regression::{Checked, Condition, Measurement, Options, Outcome as Verdict, check, report};
 
 use super::measure;
 use crate::args::Check;
 use crate::failure::{Failure, Outcome};
-use crate::format::Format;
+use crate::format::{Format, write_answer};
 use crate::terminal;
 
 pub(super) fn run(args: &Check, out: &mut dyn Write, outcome: &mut Outcome) -> Result<(), Failure> {
-    if matches!(args.format, Format::Csv | Format::Sarif) {
+    if args.format == Format::Sarif {
         return Err(Failure::wrong_use(
-            "a check is written as table, md or json",
+            "a check cannot be written as SARIF",
             "use --format md, or --junit FILE",
         ));
     }
@@ -48,14 +49,16 @@ pub(super) fn run(args: &Check, out: &mut dyn Write, outcome: &mut Outcome) -> R
     cause::add(args, baseline.as_ref(), &current, &mut checked);
     let title =
         args.baseline.as_deref().map_or("Performance".to_owned(), |name| format!("Performance against {name}"));
-    let markdown = report::as_markdown(&checked, &title);
+    let checked = Arc::new(checked);
+    let answer = report::answer(&checked, &title);
+    let markdown = write::markdown(&answer, false);
     if let Some(path) = &args.junit {
         write_file(path, &report::junit(&checked, &title))?;
     }
     if let Some(path) = &args.markdown {
         write_file(path, &markdown)?;
     }
-    print(&checked, &markdown, args.format, out)?;
+    write_answer(out, &terminal::detect(&io::stdout()), args.format, false, &answer)?;
     for_github(&checked, &markdown, args.format, out)
 }
 
@@ -98,26 +101,6 @@ fn measure(args: &Check, conditions: &[Condition]) -> Result<(Option<Measurement
         measure::time(&measure::bare(&args.command, &args.timing)?, repeats, !args.no_fixed_task)?
     };
     Ok((baseline, current))
-}
-
-fn print(checked: &Checked, markdown: &str, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
-    let screen = terminal::detect(&io::stdout());
-    match format {
-        Format::Json => out.write_all(screen.guard(&json(&report::as_json(checked))?).as_bytes())?,
-        Format::Md => out.write_all(screen.guard(markdown).as_bytes())?,
-        _ => {
-            report::table(checked).write(out, &screen)?;
-            writeln!(out, "\n{}", report::sentence(checked))?;
-            if let Some(found) = &checked.explanation {
-                for line in wrap(&screen.text(&report::cause(checked, found)), screen.width.clamp(40, 110)) {
-                    writeln!(out, "{line}")?;
-                }
-                writeln!(out)?;
-                report::cause_table(checked, found).write(out, &screen)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// In a job of GitHub Actions: annotations in its log, and the table on its page.

@@ -13,7 +13,7 @@ use super::comparison;
 use crate::args::{Common, QuestionArgs};
 use crate::config;
 use crate::failure::{Failure, Outcome};
-use crate::format::Format;
+use crate::format::{Format, write_answer};
 use crate::input::{Each, Place, choose, remark, warn};
 use crate::next::next;
 use crate::sources;
@@ -106,27 +106,11 @@ fn screen(common: &Common, full: bool) -> Screen {
 
 fn print_answer(answer: &Answer, common: &Common, out: &mut dyn Write) -> Result<(), Failure> {
     let screen = screen(common, answer.whole_names);
-    let text = match common.format {
-        Format::Table => {
-            write::screen(out, answer, &screen, common.explain)?;
-            if !answer.next.is_empty() {
-                next(out, &screen, common, &answer.next, answer.next_label)?;
-            }
-            if common.explain {
-                writeln!(out)?;
-                write::explanation(out, &screen, &answer.definitions)?;
-            }
-            return Ok(());
-        }
-        Format::Json => print::json(&write::object(answer, common.explain))?,
-        Format::Csv => write::csv(answer),
-        Format::Md => write::markdown(answer, common.explain),
-        Format::Sarif => match &answer.sarif {
-            Some(sarif) => print::json(&sarif())?,
-            None => return Ok(()),
-        },
-    };
-    Ok(out.write_all(screen.guard(&text).as_bytes())?)
+    write_answer(out, &screen, common.format, common.explain, answer)?;
+    if common.format == Format::Table && !answer.next.is_empty() {
+        next(out, &screen, common, &answer.next, answer.next_label)?;
+    }
+    Ok(())
 }
 
 /// Only the definitions: what `--explain` without a trace prints.

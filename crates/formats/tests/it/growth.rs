@@ -6,6 +6,7 @@ use std::process::Command;
 
 use stepscope_formats::OpenOptions;
 use stepscope_model::Document;
+use stepscope_testkit::damage;
 
 /// A file made of a head, some pieces and a tail. It is written while it is read, so it costs nothing itself.
 struct Made {
@@ -441,7 +442,7 @@ fn child() {
 #[cfg(target_os = "linux")]
 #[test]
 fn twice_the_file_costs_twice_as_much() {
-    for case in CASES {
+    for case in damage::cases(CASES) {
         let base = cost(case, 0);
         let (one, two) = (cost(case, case.n), cost(case, 2 * case.n));
         let (small, large) = (one.peak_bytes - base.peak_bytes, two.peak_bytes.saturating_sub(base.peak_bytes));

@@ -1,3 +1,5 @@
+use stepscope_ask::write;
+
 use super::*;
 use crate::check::{Options, check};
 use crate::condition::Condition;
@@ -26,13 +28,14 @@ fn every_form_names_every_condition() {
     assert_eq!(sentence(&checked), "fail: 1 of 4 conditions broken");
     let words: Vec<&str> = checked.findings.iter().map(|f| f.outcome.word()).collect();
     assert_eq!(words, ["fail", "pass", "pass", "inconclusive"]);
-    let text = as_markdown(&checked, "Performance | main");
+    let answer = answer(&Arc::new(checked), "Performance | main");
+    let text = write::markdown(&answer, false);
     assert!(
         text.starts_with("### ❌ Performance \\| main: fail: 1 of 4 conditions broken\n\n| Fails if |"),
         "{text}"
     );
     assert!(text.contains("| 102.5 ms | 153.8 ms | +50.0% |"), "{text}");
-    let json = as_json(&checked);
+    let json = write::object(&answer, false);
     assert_eq!(json["outcome"], "fail");
     assert!((json["conditions"][0]["comparison"]["ratio"].as_f64().unwrap() - 1.5).abs() < 1e-9);
 }

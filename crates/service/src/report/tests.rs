@@ -3,6 +3,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use stepscope_ask::print::Screen;
+use stepscope_ask::write;
 
 use super::*;
 use crate::block::{Block, Gauges};
@@ -21,10 +22,16 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-fn write(folder: &Path, token: u32, block: &Block) {
+fn keep(folder: &Path, token: u32, block: &Block) {
     let process = Process { host: "h".to_owned(), id: 1, token };
     let name = Name { hour: block.minute.div_euclid(60), process, open: false };
     segment::append(&folder.join(name.text()), block).unwrap();
+}
+
+fn text(answer: &Answer, width: usize) -> String {
+    let mut out = Vec::new();
+    write::screen(&mut out, answer, &Screen::plain(width), false).unwrap();
+    String::from_utf8(out).unwrap()
 }
 
 /// A hundred requests: the first `slow` take 200 ms, the rest `base`; inference is all but 2 ms of each.
@@ -53,8 +60,8 @@ fn an_hour_is_what_its_minutes_come_to() {
     for token in 0..2 {
         for at in 0..60 {
             // The hour before took 10 ms, this one 10 ms until half past and 15 ms from then on.
-            write(&folder, token, &minute(FROM - 60 + at, 10 * MS, 0));
-            write(
+            keep(&folder, token, &minute(FROM - 60 + at, 10 * MS, 0));
+            keep(
                 &folder,
                 token,
                 &minute(FROM + at, if at < 30 { 10 } else { 15 } * MS, if at >= 55 { 10 } else { 0 }),
@@ -108,17 +115,16 @@ fn an_hour_is_what_its_minutes_come_to() {
     assert_eq!(report.points.len(), 60);
     assert_eq!((report.points[7].minute, report.points[7].requests), (FROM + 7, 200));
 
-    let plain = String::from_utf8({
-        let mut out = Vec::new();
-        text(&report, &mut out, &Screen::plain(160)).unwrap();
-        out
-    })
-    .unwrap();
+    let answer = report.answer();
+    let plain = text(&answer, 160);
     for words in ["/predict", "12,000", "p95<100ms", "kept", "inference grew most", "2026-08-14T01:30Z"] {
         assert!(plain.contains(words), "{words}\n{plain}");
     }
-    assert!(markdown(&report).contains("| /predict |"), "{}", markdown(&report));
-    assert!(serde_json::to_string(&report).unwrap().contains("\"p95_ns\""));
+    let markdown = write::markdown(&answer, false);
+    assert!(markdown.contains("| /predict |"), "{markdown}");
+    let object = write::object(&answer, true);
+    assert_eq!(object["routes"][0]["route"], "/predict");
+    assert!(object["definitions"].as_array().unwrap().len() > 10);
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -126,7 +132,7 @@ fn an_hour_is_what_its_minutes_come_to() {
 fn a_steady_hour_has_no_changes_and_a_budget_that_burns_is_said() {
     let folder = folder("steady");
     for at in 0..60 {
-        write(&folder, 1, &minute(FROM + at, 10 * MS, 80));
+        keep(&folder, 1, &minute(FROM + at, 10 * MS, 80));
     }
     let dir = ServiceDir::open(&folder).unwrap();
     let report =
@@ -144,7 +150,7 @@ fn a_steady_hour_has_no_changes_and_a_budget_that_burns_is_said() {
 fn a_day_is_fewer_points_and_only_its_own_minutes() {
     let folder = folder("day");
     for at in (0..1_440).step_by(3) {
-        write(&folder, 1, &minute(FROM - 60 + at, 10 * MS, 0));
+        keep(&folder, 1, &minute(FROM - 60 + at, 10 * MS, 0));
     }
     let dir = ServiceDir::open(&folder).unwrap();
     let day = Period::parse("2026-08-14", 0).unwrap();
@@ -155,9 +161,7 @@ fn a_day_is_fewer_points_and_only_its_own_minutes() {
     assert_eq!(report.points.iter().map(|point| point.requests).sum::<u64>(), 48_000);
     let empty = ServiceReport::make(&dir, Period::parse("2026-08-20", 0).unwrap(), Against::Before).unwrap();
     assert_eq!((empty.total.requests, empty.routes.len()), (0, 0));
-    let mut out = Vec::new();
-    text(&empty, &mut out, &Screen::plain(80)).unwrap();
-    assert!(String::from_utf8(out).unwrap().contains("no requests were kept in this period"));
+    assert!(text(&empty.answer(), 80).contains("no requests were kept in this period"));
     fs::remove_dir_all(folder).unwrap();
 }
 
@@ -184,7 +188,7 @@ fn damage_and_overflow_are_said() {
         key: 5,
         block: 0,
     });
-    write(&folder, 1, &block);
+    keep(&folder, 1, &block);
     fs::write(folder.join("20260814T01_h_1_00000009.minutes"), "something else").unwrap();
     let dir = ServiceDir::open(&folder).unwrap();
     let report = ServiceReport::make(&dir, Period { from: FROM, until: FROM + 60 }, Against::Before).unwrap();
@@ -196,9 +200,7 @@ fn damage_and_overflow_are_said() {
     ] {
         assert!(notes.contains(words), "{notes}");
     }
-    let mut out = Vec::new();
-    text(&report, &mut out, &Screen::plain(120)).unwrap();
-    let shown = String::from_utf8(out).unwrap();
+    let shown = text(&report.answer(), 120);
     assert!(shown.contains("(other) abc (process 77, failed)") && shown.contains("    inner"), "{shown}");
     fs::remove_dir_all(folder).unwrap();
 }
@@ -232,9 +234,7 @@ fn a_rate_divides_by_what_was_counted_and_says_so() {
     // A period that is shorter than that is a rate over the period, and says so.
     let hour = ServiceReport::make(&dir, Period { from: at, until: at + 2 }, Against::Before).unwrap();
     assert!((hour.counted_seconds - 110.0).abs() < 1e-6, "{}", hour.counted_seconds);
-    let mut out = Vec::new();
-    text(&hour, &mut out, &Screen::plain(160)).unwrap();
-    let shown = String::from_utf8(out).unwrap();
+    let shown = text(&hour.answer(), 160);
     assert!(shown.contains("100 requests (0.9091/s over 110.0 s)"), "{shown}");
     fs::remove_dir_all(folder).unwrap();
 }

@@ -6,8 +6,7 @@ use super::memory_near_limit::full_device;
 use super::text::time;
 use crate::causes::waits::WaitKind;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
-    thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Needs, Rule, ShownSlice, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::{is_allocation, is_synchronization};
@@ -21,8 +20,10 @@ pub(super) const RULE: Rule = Rule {
         "allocator_churn.calls_per_step" = 2.0, "such calls per step, on average";
     },
     trials: &["keep-cache", "expandable-segments"],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::Steps],
+    answers: &["memory_allocation"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

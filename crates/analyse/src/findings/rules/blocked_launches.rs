@@ -3,8 +3,7 @@
 use stepscope_model::{LaneId, Ns, SliceId};
 
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
-    thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Rule, ShownSlice, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::is_allocation;
@@ -20,9 +19,9 @@ pub(super) const RULE: Rule = Rule {
         "blocked_launches.min_ms" = 0.5, "milliseconds a launch call must take to count as blocked";
         "blocked_launches.min_overlap" = 0.5, "share of such a call during which another thread is in an allocating call";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["host", "memory_allocation"],
     check,
+    ..USUAL
 };
 
 /// Launch calls that stood still, and the median of all.

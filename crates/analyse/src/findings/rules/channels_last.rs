@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use super::matrix::scale;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, Needs, Rule, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::roofline::{Family, OpCost};
@@ -16,8 +16,10 @@ pub(super) const RULE: Rule = Rule {
         "channels_last.min_share" = 0.02, "share of the device time spent transposing";
     },
     trials: &["channels-last"],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::MoreShapes],
+    answers: &["gpu"],
     check,
+    ..USUAL
 };
 
 /// Kernels of cuDNN and MIOpen that change between the two layouts.

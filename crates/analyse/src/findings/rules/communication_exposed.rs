@@ -6,8 +6,8 @@ use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
-    thresholds,
+    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice, USUAL,
+    evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::collective::Operation;
@@ -25,7 +25,9 @@ pub(super) const RULE: Rule = Rule {
     },
     trials: &["ddp-views"],
     other_frameworks: OtherFrameworks::Words(reword),
+    answers: &["communication"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

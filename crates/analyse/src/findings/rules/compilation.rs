@@ -5,7 +5,8 @@ use stepscope_model::Ns;
 use super::autotune;
 use super::text::{steps, time};
 use crate::findings::{
-    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, USUAL, evidence,
+    thresholds,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -17,9 +18,10 @@ pub(super) const RULE: Rule = Rule {
         "compilation.autotune_factor" = 2.0,
             "convolution kernels in the first step, divided by those in a later one, that show trials of algorithms";
     },
-    trials: &[],
     other_frameworks: OtherFrameworks::Same,
+    answers: &["host", "compilation", "first_use"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -4,8 +4,8 @@ use stepscope_model::Ns;
 
 use super::xla;
 use crate::findings::{
-    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
-    thresholds,
+    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice, USUAL,
+    evidence, thresholds,
 };
 use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, CumulativeSpans};
@@ -19,7 +19,9 @@ pub(super) const RULE: Rule = Rule {
     },
     trials: &["loader-workers", "pinned-loader"],
     other_frameworks: OtherFrameworks::Same,
+    answers: &["data_loading"],
     check,
+    ..USUAL
 };
 
 /// Batches are there at once.

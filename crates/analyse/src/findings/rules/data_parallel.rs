@@ -3,7 +3,7 @@
 use stepscope_model::{Kind, SliceId};
 
 use crate::findings::{
-    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, ShownSlice, evidence, thresholds,
+    Amount, Confidence, Context, Finding, Rule, Severity, ShownSlice, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "data_parallel.devices" = 2.0, "busy devices in one process that make it medium; with fewer, it is only a remark";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["communication"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

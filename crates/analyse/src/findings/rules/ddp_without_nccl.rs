@@ -4,8 +4,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, ShownSlice, evidence,
-    thresholds,
+    Amount, Confidence, Context, Evidence, Finding, Rule, Severity, ShownSlice, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::comm::is_comm_kernel;
@@ -17,9 +16,9 @@ pub(super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "ddp_without_nccl.min_share" = 0.01, "share of the steps in ranges of gloo or MPI";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["communication"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

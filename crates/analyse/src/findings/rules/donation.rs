@@ -6,7 +6,9 @@ use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{Attr, Kind, Program, ResultShape};
 
-use crate::findings::{Amount, Confidence, Context, Finding, OtherFrameworks, Rule, evidence, thresholds};
+use crate::findings::{
+    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, USUAL, evidence, thresholds,
+};
 use crate::programs::program_memory;
 
 pub(super) const RULE: Rule = Rule {
@@ -17,9 +19,9 @@ pub(super) const RULE: Rule = Rule {
         "donation.min_mib" = 16.0, "MiB of arguments that results could take over";
         "donation.min_share" = 0.1, "share of all memory that the function was given";
     },
-    trials: &[],
     other_frameworks: OtherFrameworks::Same,
     check,
+    ..USUAL
 };
 
 /// Bytes of the largest of a program's results that have the shape of an argument each, and how many those are.

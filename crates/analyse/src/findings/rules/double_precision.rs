@@ -5,7 +5,8 @@ use hashbrown::HashMap;
 use stepscope_model::{Attr, Input, Kind, Ns, Order, SliceId, StrId, parse_shapes};
 
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Needs, OtherFrameworks, Rule, USUAL, evidence,
+    thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::shapes::texts;
@@ -18,9 +19,11 @@ pub(super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "double_precision.min_share" = 0.1, "share of the step in operators on tensors of 64-bit numbers";
     },
-    trials: &[],
     other_frameworks: OtherFrameworks::Words(reword),
+    needs: &[Needs::Shapes],
+    answers: &["gpu"],
     check,
+    ..USUAL
 };
 
 /// What 32 bits take of the time: half as many bytes, and twice as many numbers per instruction.

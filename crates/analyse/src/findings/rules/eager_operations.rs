@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Kind, Ns, Order, SliceId, StrId, Trace};
 
 use crate::findings::{
-    Amount, Confidence, Context, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Estimate, Finding, OtherFrameworks, Rule, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::framework::{compiled_function, eager_operation};
@@ -20,9 +20,10 @@ pub(super) const RULE: Rule = Rule {
             "functions or operations per step at which it no longer counts as one compiled function";
         "eager_operations.min_share" = 0.1, "share of the step that compiling it would save";
     },
-    trials: &[],
     other_frameworks: OtherFrameworks::Same,
+    answers: &["host"],
     check,
+    ..USUAL
 };
 
 /// As one compiled function: the host's work between operations is gone. On a CPU the operations themselves stay.

@@ -5,7 +5,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 use super::xla::{JAX_PREFETCH, staging};
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, USUAL, evidence, thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
@@ -19,7 +19,9 @@ pub(super) const RULE: Rule = Rule {
     },
     trials: &["async-copies"],
     other_frameworks: OtherFrameworks::Words(reword),
+    answers: &["host", "copies"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -5,7 +5,7 @@ use stepscope_model::{Attr, Input, Order, parse_shapes};
 use super::matrix::{good_ns, kernels, scale, total};
 use super::named_matrix::{BY_NAME, example, named, time};
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, Needs, Rule, USUAL, evidence, thresholds,
 };
 use crate::roofline::{Family, OpCost, Precision};
 
@@ -16,9 +16,10 @@ pub(super) const RULE: Rule = Rule {
         "gemm_alignment.max_efficiency" = 0.4, "share of the peak above which such a product is fast enough";
         "gemm_alignment.min_flops" = 1e8, "FLOPs of a product below which its sizes do not matter";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::MoreShapes],
+    answers: &["gpu"],
     check,
+    ..USUAL
 };
 
 /// The lengths of rows in memory, of a product's operands and its result, that are no multiple of what tensor cores load

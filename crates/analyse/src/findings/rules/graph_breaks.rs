@@ -1,8 +1,6 @@
 //! Compiled code that leaves the graph: breaks, and the time it takes to find compiled code again.
 
-use crate::findings::{
-    Amount, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
-};
+use crate::findings::{Amount, Context, Estimate, Evidence, Finding, Rule, USUAL, evidence, thresholds};
 
 pub(super) const RULE: Rule = Rule {
     name: "graph_breaks",
@@ -11,9 +9,8 @@ pub(super) const RULE: Rule = Rule {
         "graph_breaks.min_per_step" = 1.0, "breaks per step that are worth a remark";
         "graph_breaks.min_guard_share" = 0.05, "share of the step in which the host looks for compiled code";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -9,7 +9,8 @@ use super::xla::{JAX_PREFETCH, TF_PIPELINE};
 use crate::causes::cause::Cause;
 use crate::causes::idle::{Gap, GapPart};
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, is_users, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, USUAL, evidence, is_users,
+    thresholds,
 };
 use crate::names::ranges::step_number;
 use crate::threads::activity::Activity;
@@ -24,9 +25,10 @@ pub(super) const RULE: Rule = Rule {
             "milliseconds of Python and operators without a launch, in one gap of the device, that make a stall";
         "host_stalls.min_share" = 0.05, "share of the steps in such stalls";
     },
-    trials: &[],
     other_frameworks: OtherFrameworks::Words(reword),
+    answers: &["host"],
     check,
+    ..USUAL
 };
 
 /// A gap of a device for which Python, or operators that launch nothing, are to blame.

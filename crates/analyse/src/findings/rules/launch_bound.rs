@@ -5,7 +5,7 @@ use stepscope_model::{Kind, SliceId};
 use super::eager_operations;
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{
-    Amount, Confidence, Context, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Estimate, Finding, OtherFrameworks, Rule, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
@@ -25,7 +25,9 @@ pub(super) const RULE: Rule = Rule {
     },
     trials: &["compile-graphs", "compile", "inference-mode"],
     other_frameworks: OtherFrameworks::Words(reword),
+    answers: &["host"],
     check,
+    ..USUAL
 };
 
 /// As in a CUDA graph: the host's part of a step is one call, and work follows work on the device.

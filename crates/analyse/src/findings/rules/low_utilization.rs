@@ -4,7 +4,7 @@ use stepscope_model::Order;
 
 use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
-use crate::findings::{Amount, Context, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds};
+use crate::findings::{Amount, Context, Evidence, Finding, Rule, USUAL, evidence, thresholds};
 
 pub(super) const RULE: Rule = Rule {
     name: "low_utilization",
@@ -13,9 +13,8 @@ pub(super) const RULE: Rule = Rule {
         "low_utilization.busy_share" = 0.5,
             "share of the steps during which the device is busy, below which it is reported";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -3,7 +3,7 @@
 use super::memory_near_limit::capacity;
 use super::text::size;
 use crate::findings::{
-    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, Needs, Rule, Severity, USUAL, evidence, thresholds,
 };
 use crate::memory::DeviceMemory;
 
@@ -16,8 +16,9 @@ pub(super) const RULE: Rule = Rule {
         "memory_fragmentation.full_share" = 0.8, "share of the device's memory held that makes it medium";
     },
     trials: &["expandable-segments"],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::Memory],
     check,
+    ..USUAL
 };
 
 const GIB: f64 = 1_073_741_824.0;

@@ -8,7 +8,7 @@ use hashbrown::HashMap;
 
 use super::text::{size, steps};
 use crate::findings::{
-    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, Needs, Rule, Severity, USUAL, evidence, thresholds,
 };
 use crate::memory::{self, DeviceMemory};
 use crate::statistics::growth;
@@ -21,9 +21,9 @@ pub(super) const RULE: Rule = Rule {
         "memory_leak.mib_per_step" = 1.0, "growth per step in MiB";
         "memory_leak.share_per_step" = 0.005, "growth per step as a share of the mean level";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::Memory, Needs::Steps],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 
 use super::text::size;
 use crate::findings::{
-    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, Needs, Rule, Severity, USUAL, evidence, thresholds,
 };
 use crate::memory::DeviceMemory;
 
@@ -13,8 +13,9 @@ pub(super) const RULE: Rule = Rule {
         "memory_near_limit.share" = 0.9, "share of the device's memory in use or held at the peak";
     },
     trials: &["expandable-segments"],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::Memory],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -5,7 +5,8 @@ use stepscope_model::Order;
 use super::matrix::{good_ns, is_matrix, kernels, names, scale, total};
 use super::named_matrix::{BY_NAME, BY_NAME_IN_GRAPHS, device_time, example, named, time};
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, Needs, OtherFrameworks, Rule, evidence,
+    thresholds,
 };
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
 
@@ -19,6 +20,8 @@ pub(super) const RULE: Rule = Rule {
     },
     trials: &["autocast"],
     other_frameworks: OtherFrameworks::Words(reword),
+    needs: &[Needs::MoreShapes],
+    answers: &["gpu"],
     check,
 };
 

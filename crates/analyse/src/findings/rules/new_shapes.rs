@@ -6,7 +6,7 @@ use stepscope_model::{Attr, LaneId, Ns, SliceId, StrId};
 
 use super::text::{steps, time};
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Needs, Rule, USUAL, evidence, thresholds,
 };
 use crate::threads::activity::Activity;
 
@@ -20,8 +20,10 @@ pub(super) const RULE: Rule = Rule {
         "new_shapes.steps_share" = 0.5, "share of the steps with such a call";
     },
     trials: &["flash-attention"],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::Shapes],
+    answers: &["host", "compilation", "first_use"],
     check,
+    ..USUAL
 };
 
 /// Fewer are the warm-up of a program.

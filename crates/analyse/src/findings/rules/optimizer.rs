@@ -6,7 +6,7 @@ use stepscope_model::{Kind, SliceId, StrId};
 
 use super::matrix::total;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Rule, USUAL, evidence, thresholds,
 };
 use crate::roofline::{Family, OpCost};
 use crate::scope::quantile::quantile;
@@ -18,8 +18,9 @@ pub(super) const RULE: Rule = Rule {
         "optimizer.min_kernels" = 30.0, "kernels of the optimizer per step";
     },
     trials: &["fused-optimizer"],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["gpu", "host"],
     check,
+    ..USUAL
 };
 
 /// What one fused update moves for each parameter, in elements: Adam reads the parameter, its gradient and two

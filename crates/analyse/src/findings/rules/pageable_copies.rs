@@ -4,8 +4,7 @@ use stepscope_model::{Kind, Ns, SliceId};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
-    thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Rule, ShownSlice, USUAL, evidence, thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
@@ -16,8 +15,9 @@ pub(super) const RULE: Rule = Rule {
         "pageable_copies.min_bytes_per_step" = 1048576.0, "bytes per step copied from pageable memory";
     },
     trials: &["pinned-loader", "async-copies"],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["copies"],
     check,
+    ..USUAL
 };
 
 /// What an asynchronous call costs the host.

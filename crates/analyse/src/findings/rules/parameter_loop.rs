@@ -8,7 +8,7 @@ use stepscope_model::{Kind, Ns, SliceId, StrId};
 
 use super::text::percent;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Rule, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::threads::callers::at_or_under;
@@ -19,9 +19,9 @@ pub(super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "parameter_loop.min_turns" = 16.0, "iterations of such a loop in a row";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["host"],
     check,
+    ..USUAL
 };
 
 /// Operators of a turn at the most.

@@ -3,9 +3,7 @@
 use stepscope_model::Ns;
 
 use super::text::{percent, time};
-use crate::findings::{
-    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, Severity, USUAL, evidence, thresholds};
 use crate::steps::{Partial, Step};
 
 pub(super) const RULE: Rule = Rule {
@@ -15,9 +13,8 @@ pub(super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "pauses.share" = 0.2, "share of the time of all iterations that pauses take";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 /// Pauses that take as much of the time are the first thing to look at. A heuristic.

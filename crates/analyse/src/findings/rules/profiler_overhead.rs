@@ -4,7 +4,7 @@ use stepscope_model::{Kind, Ns};
 
 use super::text::time;
 use crate::findings::{
-    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, Rule, Severity, USUAL, evidence, thresholds,
 };
 use crate::replay::recording::{
     MEASURED_CALL_COST, PER_ALLOCATION_NS, PER_CALL_NS, PER_OPERATOR_NS, PER_PYTHON_CALL_NS, PER_SHAPE_NS,
@@ -19,9 +19,8 @@ pub(super) const RULE: Rule = Rule {
         "profiler_overhead.min_share" = 0.1,
             "share of the step that recording stacks, shapes and memory is estimated to take";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 impl Events {

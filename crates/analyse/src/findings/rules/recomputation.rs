@@ -4,7 +4,7 @@ use stepscope_model::Ns;
 
 use super::text::percent;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, Rule, USUAL, evidence, thresholds,
 };
 use crate::run::Phase;
 
@@ -16,9 +16,9 @@ pub(super) const RULE: Rule = Rule {
         "recomputation.max_memory_share" = 0.7,
             "share of the device's memory in use above which recomputation is taken to be needed";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["gpu"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -1,9 +1,7 @@
 //! The recorded steps are faster than those that were timed before them: the recording missed something.
 
 use super::text::time;
-use crate::findings::{
-    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, Severity, USUAL, evidence, thresholds};
 
 pub(super) const RULE: Rule = Rule {
     name: "recorded_faster",
@@ -13,9 +11,8 @@ pub(super) const RULE: Rule = Rule {
         "recorded_faster.min_share" = 0.1,
             "how much longer the steps before must take, as a share of a recorded one, beyond what both vary by";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 /// Half of an interval that holds a mean nineteen times of twenty.

@@ -8,8 +8,7 @@ use stepscope_model::{Kind, LaneId, Ns, Order, SliceId, Trace};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, ShownSlice, evidence,
-    thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Rule, ShownSlice, USUAL, evidence, thresholds,
 };
 use crate::names::copies::{Direction, copy_name};
 use crate::scope::intervals::Intervals;
@@ -23,9 +22,9 @@ pub(super) const RULE: Rule = Rule {
         "round_trips.min_bytes" = 65536.0, "the smallest tensor that counts, in bytes";
         "round_trips.min_per_step" = 0.5, "round trips per step, on average";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["host", "copies"],
     check,
+    ..USUAL
 };
 
 /// A copy down and the next copy up of as many bytes.

@@ -8,7 +8,7 @@ use super::matrix::{good_ns, scale};
 use super::text::percent;
 use crate::causes::cause::Cause;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, Needs, Rule, USUAL, thresholds,
 };
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Precision};
@@ -22,8 +22,10 @@ pub(super) const RULE: Rule = Rule {
         "slow_kernels.min_us" = 20.0, "µs of device time per call";
     },
     trials: &["cudnn-benchmark", "compile"],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::Shapes],
+    answers: &["gpu"],
     check,
+    ..USUAL
 };
 
 /// Calls of one operator with the same shapes.

@@ -4,7 +4,7 @@ use stepscope_model::{Kind, SliceId};
 
 use crate::causes::transfers::bytes;
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Rule, USUAL, evidence, thresholds,
 };
 use crate::names::copies::{Direction, HostMemory, copy_name};
 
@@ -15,9 +15,9 @@ pub(super) const RULE: Rule = Rule {
         "small_copies.min_per_step" = 10.0, "small copies per step";
         "small_copies.max_bytes" = 65536.0, "the largest copy that is small, in bytes";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["host", "copies"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -4,7 +4,8 @@ use stepscope_model::{Ns, PackageImport, ProgramPhases};
 
 use super::text::{percent, time};
 use crate::findings::{
-    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, USUAL, evidence,
+    thresholds,
 };
 use crate::names::framework::FRAMEWORK_PACKAGES;
 
@@ -19,9 +20,9 @@ pub(super) const RULE: Rule = Rule {
         "start_up.program_share" = 0.1,
             "share of the whole program that start-up takes, where the recorder has seen its end";
     },
-    trials: &[],
     other_frameworks: OtherFrameworks::Same,
     check,
+    ..USUAL
 };
 
 /// A part that can be made shorter.

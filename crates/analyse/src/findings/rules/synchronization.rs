@@ -6,7 +6,7 @@ use stepscope_model::{Ns, Order, SliceId, StrId};
 
 use crate::causes::waits::{Wait, WaitKind};
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice,
+    Amount, Confidence, Context, Edit, Estimate, Evidence, Finding, OtherFrameworks, Rule, ShownSlice, USUAL,
     evidence, thresholds,
 };
 use crate::names::copies::{Direction, copy_name};
@@ -22,7 +22,9 @@ pub(super) const RULE: Rule = Rule {
     },
     trials: &["no-synchronize"],
     other_frameworks: OtherFrameworks::Words(reword),
+    answers: &["host", "synchronization"],
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -8,8 +8,8 @@ use super::autotune;
 use super::text::time;
 use crate::causes::cause::{ByCause, CAUSES, Cause};
 use crate::findings::{
-    Amount, Confidence, Context, Estimate, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence,
-    thresholds,
+    Amount, Confidence, Context, Estimate, Evidence, Finding, Needs, OtherFrameworks, Rule, Severity, USUAL,
+    evidence, thresholds,
 };
 use crate::run::Saving;
 use crate::steps::Step;
@@ -26,9 +26,11 @@ pub(super) const RULE: Rule = Rule {
         "uneven_steps.explained" = 0.5,
             "share of a slow step's excess in compilation or loading that leaves the step to the rule compilation";
     },
-    trials: &[],
     other_frameworks: OtherFrameworks::Same,
+    needs: &[Needs::Steps],
+    answers: &["host", "data_loading", "garbage_collection"],
     check,
+    ..USUAL
 };
 
 #[derive(Copy, Clone, Debug, PartialEq, Eq)]

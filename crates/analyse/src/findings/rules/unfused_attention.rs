@@ -6,7 +6,7 @@ use stepscope_model::{Input, Ns, SliceId};
 
 use super::matrix::{kernels, total};
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Needs, Rule, USUAL, evidence, thresholds,
 };
 use crate::names::kernel_family::{KernelFamily, kernel_family};
 use crate::roofline::{Family, OpCost, Pipe};
@@ -18,9 +18,10 @@ pub(super) const RULE: Rule = Rule {
         "unfused_attention.min_sequence" = 128.0, "shortest sequence for which fusing pays off";
         "unfused_attention.min_share" = 0.02, "share of the device time in work on the scores";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
+    needs: &[Needs::MoreShapes],
+    answers: &["gpu"],
     check,
+    ..USUAL
 };
 
 /// The number of elements of a call's largest input, and its last two sizes.

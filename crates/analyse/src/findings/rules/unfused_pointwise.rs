@@ -7,7 +7,7 @@
 use stepscope_model::{Kind, Ns, Order, SliceId};
 
 use crate::findings::{
-    Amount, Confidence, Context, Edit, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
+    Amount, Confidence, Context, Edit, Estimate, Finding, Rule, USUAL, evidence, thresholds,
 };
 use crate::names::by_name::ByName;
 use crate::names::kernel_family::{KernelFamily, kernel_family};
@@ -24,8 +24,9 @@ pub(super) const RULE: Rule = Rule {
         "unfused_pointwise.min_us" = 5.0, "µs of a kernel of a chain: shorter ones move too little to matter";
     },
     trials: &["compile", "compile-graphs"],
-    other_frameworks: OtherFrameworks::Silent,
+    answers: &["gpu"],
     check,
+    ..USUAL
 };
 
 /// One kernel in place of a chain takes at least this share of it: inputs are read and results written all the same.

@@ -1,7 +1,7 @@
 //! The recording is too short, too early or without steps.
 
 use super::text::{steps, time};
-use crate::findings::{Amount, Context, Evidence, Finding, OtherFrameworks, Recorder, Rule, thresholds};
+use crate::findings::{Amount, Context, Evidence, Finding, Recorder, Rule, USUAL, thresholds};
 use crate::steps::Partial;
 
 pub(super) const RULE: Rule = Rule {
@@ -13,9 +13,8 @@ pub(super) const RULE: Rule = Rule {
         "unrepresentative.warm_up_share" = 0.05,
             "share of the first step in compilation or loading that shows a lack of warm-up";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -57,7 +57,7 @@ pub(super) fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {
         .fact("by", &by)
         .fact("sentence", &text)
         .fact("unlike", &unlike);
-    answer.headline = Some(text.clone());
+    answer.headline = vec![text.clone()];
     answer.above = Some(Box::new(move |out, screen| {
         let room = screen.width.clamp(40, 110) - print::LABEL_COLUMNS;
         labelled(out, screen, "DIFF", &wrap(&screen.text(&text), room))?;

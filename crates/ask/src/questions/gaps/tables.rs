@@ -3,7 +3,7 @@
 use stepscope_analyse::causes::gaps::{CulpritRow, GapKindRow, GapRow, StreamGapsRow};
 use stepscope_analyse::causes::idle::GapKind;
 
-use super::super::account::{role, without_idle};
+use super::super::account::role;
 use super::super::kernels::shown_name;
 use super::super::{gpu_name, host_name, users_line};
 use super::NONE;
@@ -11,31 +11,6 @@ use super::QUESTION;
 use crate::answer::Part;
 use crate::print::{Cell, Column, Columns, KEEP, Role, Table, end_ellipsis, middle_ellipsis, units};
 use crate::rows::RowSelection;
-
-pub(super) fn kind_label(kind: GapKind) -> &'static str {
-    match kind {
-        GapKind::HostLate => "host late",
-        GapKind::LaunchLatency => "launch latency",
-        GapKind::QueuedGap => "queued",
-        GapKind::Dependency => "other stream",
-        GapKind::EndOfStep => "end of step",
-        GapKind::Unlinked => "unlinked",
-        GapKind::Unknown => "unknown",
-    }
-}
-
-/// What it means for the work after the gap, in a few words; `--explain` says more.
-fn meaning(kind: GapKind) -> &'static str {
-    match kind {
-        GapKind::HostLate => "launched too late",
-        GapKind::LaunchLatency => "on its way to the device",
-        GapKind::QueuedGap => "from one kernel to the next",
-        GapKind::Dependency => "waited for another stream",
-        GapKind::EndOfStep => "next work in a later step",
-        GapKind::Unlinked => "launch not recorded",
-        GapKind::Unknown => "device work not recorded",
-    }
-}
 
 fn kind_role(kind: GapKind) -> Role {
     match kind {
@@ -55,8 +30,7 @@ fn kinds_table(rows: &[GapKindRow], words: &str) -> Table {
     let several = rows.iter().any(|r| r.device != rows[0].device);
     Columns::of(rows)
         .defined_by(QUESTION.definitions)
-        .add(Column::text("Kind").keep(), |r| Cell::text(kind_label(r.kind)))
-        .add(Column::text("Meaning").priority(105), |r| Cell::text(meaning(r.kind)).role(Role::Dim))
+        .add(Column::text("Kind").keep(), |r| Cell::text(r.kind.label()))
         .add_if(several, Column::text("GPU").keep(), |r| Cell::text(gpu_name(r.device)))
         .metric("gaps", 150, |r| Cell::count(r.gaps))
         .metric("idle_ns", KEEP, |r| Cell::time(r.idle_ns))
@@ -82,7 +56,7 @@ fn culprits_table(rows: &[CulpritRow], full: bool) -> Table {
                 Cell::text("(unattributed)").role(Role::Dim)
             }
         })
-        .add(Column::text("Cause").priority(130), |r| Cell::text(without_idle(r.cause)))
+        .add(Column::text("Cause").priority(130), |r| Cell::text(r.cause.label_of_idle()))
         .metric("idle_ns", KEEP, |r| Cell::time(r.idle_ns))
         .metric("share", 150, |r| Cell::share(r.share).role(role(r.cause)))
         .metric("pieces", 80, |r| Cell::count(r.pieces))
@@ -105,8 +79,8 @@ fn longest_table(rows: &[GapRow], full: bool) -> Table {
         .add(Column::number("Step").priority(120), |r| {
             if r.step >= 0 { Cell::text(r.step.to_string()) } else { Cell::nothing() }
         })
-        .add(Column::text("Kind").priority(65), |r| Cell::text(kind_label(r.kind)))
-        .add(Column::text("Cause").priority(110), |r| Cell::text(without_idle(r.cause)))
+        .add(Column::text("Kind").priority(65), |r| Cell::text(r.kind.label()))
+        .add(Column::text("Cause").priority(110), |r| Cell::text(r.cause.label_of_idle()))
         .add(Column::name("Culprit").flexible(16, middle_ellipsis), |r| {
             Cell::maybe(r.culprit.as_deref(), |culprit| Cell::text(host_name(culprit, full)))
         })

@@ -2,15 +2,16 @@
 
 use std::io::{self, BufWriter, Write};
 
-use stepscope_ask::print::{self, Role, Screen, wrap};
+use stepscope_ask::print::Screen;
 use stepscope_record::clock::now_ns;
 use stepscope_serve::service_report;
-use stepscope_service::report::{self, DEFINITIONS};
+use stepscope_service::report;
 use stepscope_service::{Hours, Period, ServiceDir};
 
 use crate::args::{Against, Report, ReportFormat};
 use crate::commands::whole_file::write_whole;
 use crate::failure::Failure;
+use crate::format::{Format, write_answer};
 use crate::terminal;
 
 /// As wide as a report is in a file.
@@ -36,12 +37,16 @@ fn write(
     screen: &Screen,
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
-    if args.format == ReportFormat::Html {
-        let hours = Hours::new(store.clone());
-        let made = service_report(&hours, period, env!("CARGO_PKG_VERSION"));
-        let html = made?;
-        return Ok(out.write_all(&html)?);
-    }
+    let format = match args.format {
+        ReportFormat::Html => {
+            let html = service_report(&Hours::new(store.clone()), period, env!("CARGO_PKG_VERSION"))?;
+            return Ok(out.write_all(&html)?);
+        }
+        ReportFormat::Table => Format::Table,
+        ReportFormat::Json => Format::Json,
+        ReportFormat::Csv => Format::Csv,
+        ReportFormat::Md => Format::Md,
+    };
     let against = match args.against {
         Against::Before => report::Against::Before,
         Against::Day => report::Against::DayBefore,
@@ -49,19 +54,5 @@ fn write(
         Against::Nothing => report::Against::Nothing,
     };
     let made = report::ServiceReport::make(store, period, against)?;
-    match args.format {
-        ReportFormat::Json => out.write_all(print::json(&made)?.as_bytes())?,
-        ReportFormat::Md => out.write_all(screen.guard(&report::markdown(&made)).as_bytes())?,
-        _ => report::text(&made, out, screen)?,
-    }
-    if args.explain && args.format != ReportFormat::Json {
-        writeln!(out)?;
-        for definition in DEFINITIONS {
-            writeln!(out, "{}", screen.paint(Role::Accent, definition.label))?;
-            for line in wrap(definition.text, screen.width.saturating_sub(2).max(40)) {
-                writeln!(out, "  {line}")?;
-            }
-        }
-    }
-    Ok(())
+    Ok(write_answer(out, screen, format, args.explain, &made.answer())?)
 }

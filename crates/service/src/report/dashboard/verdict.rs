@@ -18,7 +18,7 @@ use crate::thresholds::{ERROR_SOURCE_SHARE, MANY_FAIL_SHARE, Pace, SILENT_MINUTE
 use rises::Rise;
 
 pub use movers::CounterShift;
-pub use print::{markdown, text};
+pub use print::{sentences, text};
 pub use sentences::{Piece, When};
 pub(crate) use sentences::{about, change};
 

@@ -1,7 +1,7 @@
 //! Files: opening, reading, writing and listing them.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Context, Finding, Rule, USUAL, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -10,9 +10,8 @@ pub(in super::super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "file_io.min_share" = 0.15, "share of the run in functions that work on files";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 const LIBRARY: Library = Library {

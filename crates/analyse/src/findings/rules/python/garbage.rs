@@ -1,7 +1,7 @@
 //! Garbage collections that the program asks for.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Context, Finding, Rule, USUAL, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -10,9 +10,8 @@ pub(in super::super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "garbage_collection.min_share" = 0.05, "share of the run in gc.collect";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 const LIBRARY: Library = Library {

@@ -1,9 +1,7 @@
 //! Threads that take turns: several want to run, and together they use about one core.
 
 use super::machine;
-use crate::findings::{
-    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, Severity, USUAL, evidence, thresholds};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "gil_contention",
@@ -15,9 +13,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "gil_contention.max_cores" = 1.2, "cores that the process uses, on average";
         "gil_contention.max_machine" = 0.9, "busy share of all cores above which threads may wait for a core instead";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -4,9 +4,7 @@ use stepscope_model::Kind;
 
 use super::super::text::size;
 use super::machine;
-use crate::findings::{
-    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, Severity, USUAL, evidence, thresholds};
 use crate::statistics::growth;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -18,9 +16,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "growing_memory.mib" = 64.0, "growth over these values in MiB";
         "growing_memory.share" = 0.2, "the same as a share of the level at which they begin";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

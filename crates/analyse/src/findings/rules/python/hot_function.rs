@@ -1,9 +1,7 @@
 //! One function of the program in which most of a step without a device goes by.
 
 use super::super::text::{percent, time as time_text};
-use crate::findings::{
-    Amount, Confidence, Context, Estimate, Finding, OtherFrameworks, Rule, evidence, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Estimate, Finding, Rule, USUAL, evidence, thresholds};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "hot_function",
@@ -12,9 +10,8 @@ pub(in super::super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "hot_function.min_share" = 0.15, "share of the steps in the function's own code";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

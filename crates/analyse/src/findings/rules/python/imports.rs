@@ -2,7 +2,7 @@
 
 use super::super::text::time as time_text;
 use super::library::Library;
-use crate::findings::{Context, Evidence, Finding, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Context, Evidence, Finding, Rule, USUAL, thresholds};
 use crate::names::framework::FRAMEWORK_PACKAGES;
 use crate::names::function::Function;
 use crate::run::{AmountUnit, FunctionsTotal};
@@ -14,9 +14,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "imports.min_share" = 0.2, "share of the run spent importing";
         "imports.min_seconds" = 0.3, "seconds of importing; a sample counts as 10 ms. Every program imports something";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 const LIBRARY: Library = Library {

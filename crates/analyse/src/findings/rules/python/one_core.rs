@@ -1,7 +1,7 @@
 //! One core is busy and the others are not.
 
 use super::machine;
-use crate::findings::{Amount, Confidence, Context, Finding, OtherFrameworks, Rule, evidence, thresholds};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, USUAL, evidence, thresholds};
 
 pub(in super::super) const RULE: Rule = Rule {
     name: "one_core",
@@ -12,9 +12,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "one_core.min_busy" = 0.8, "cores that the process uses, at least";
         "one_core.max_busy" = 1.2, "cores that the process uses, at most";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -1,7 +1,7 @@
 //! Objects that are pickled, most often to be sent to another process.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Context, Finding, Rule, USUAL, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -11,9 +11,8 @@ pub(in super::super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "pickling.min_share" = 0.1, "share of the run in pickling";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 const LIBRARY: Library = Library {

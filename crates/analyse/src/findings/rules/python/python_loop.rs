@@ -4,7 +4,7 @@ use stepscope_model::{LineRow, Profile};
 
 use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Amount, Confidence, Context, Finding, OtherFrameworks, Rule, evidence, thresholds};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, USUAL, evidence, thresholds};
 use crate::names::library_file::is_library_file;
 use crate::run::{PythonTime, longest_function_ns};
 
@@ -23,9 +23,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "python_loop.max_calls" = 100.0,
             "calls of others per call of such a function, above which it does more than arithmetic";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 /// Packages whose functions show that arrays are in use already.

@@ -1,7 +1,7 @@
 //! Regular expressions that are compiled, or looked up, again and again.
 
 use super::library::Library;
-use crate::findings::{Context, Finding, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Context, Finding, Rule, USUAL, thresholds};
 use crate::names::function::Function;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -12,9 +12,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "regex_compile.min_calls" = 100.0,
             "times they were, where calls are counted: modules compile some when they are imported";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 const LIBRARY: Library = Library {

@@ -4,7 +4,7 @@ use stepscope_model::{CallRow, Caller};
 
 use super::super::text::{percent, time as time_text};
 use super::library::verify;
-use crate::findings::{Amount, Confidence, Context, Finding, OtherFrameworks, Rule, evidence, thresholds};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, USUAL, evidence, thresholds};
 use crate::run::PythonTime;
 
 pub(in super::super) const RULE: Rule = Rule {
@@ -18,9 +18,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "repeated_calls.max_us" = 200.0, "µs per call, above which a call does work of weight";
         "repeated_calls.min_us" = 2.0, "µs per call, below which looking a result up costs as much";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 
 use super::super::text::percent;
 use super::library::{evidence, verify};
-use crate::findings::{Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Confidence, Context, Evidence, Finding, Rule, USUAL, thresholds};
 use crate::names::function::Function;
 use crate::names::python_frame::WAITING;
 use crate::names::waiting::{WaitKind, waits_inside};
@@ -16,9 +16,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "waiting.min_share" = 0.2, "share of the run in which the main thread waits";
         "waiting.max_busy" = 0.6, "busy time of all threads, divided by the run, above which others work meanwhile";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 struct WaitAdvice {

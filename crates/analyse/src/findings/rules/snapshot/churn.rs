@@ -3,9 +3,7 @@
 use stepscope_model::{Snapshot, StackId};
 
 use super::{device, histories, short, source};
-use crate::findings::{
-    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, Severity, USUAL, evidence, thresholds};
 use crate::memory::history::History;
 use crate::memory::retries::retries;
 
@@ -16,8 +14,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "snapshot_churn.segments" = 10.0, "segments given back, and segments taken afterwards";
     },
     trials: &["keep-cache"],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

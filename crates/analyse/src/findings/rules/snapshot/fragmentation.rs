@@ -2,9 +2,7 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories};
-use crate::findings::{
-    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, Severity, USUAL, evidence, thresholds};
 use crate::memory::history::History;
 use crate::memory::out_of_memory::is_expandable;
 
@@ -17,8 +15,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "snapshot_fragmentation.gib" = 1.0, "the least of it, in GiB";
     },
     trials: &["expandable-segments"],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 const GIB: f64 = 1_073_741_824.0;

@@ -2,9 +2,7 @@
 
 use super::super::text::{size, time};
 use super::{device, histories, short, source};
-use crate::findings::{
-    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Evidence, Finding, Rule, Severity, USUAL, thresholds};
 use crate::memory::iterations::IterationMark;
 use crate::memory::leaks::{Grouping, Leaks, MIN_GROWTH_BYTES, leaks};
 use crate::memory::places::Line;
@@ -17,9 +15,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "snapshot_leak.mib" = MIN_GROWTH_BYTES as f64 / 1_048_576.0,
             "growth of a line over the iterations compared, in MiB";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -6,7 +6,7 @@ use stepscope_model::Snapshot;
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
 use crate::findings::{
-    Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
+    Amount, Confidence, Context, Evidence, Finding, Rule, Severity, USUAL, evidence, thresholds,
 };
 use crate::memory::capacity::{counted_retries, usable};
 use crate::memory::history::History;
@@ -22,8 +22,8 @@ pub(in super::super) const RULE: Rule = Rule {
             "requests for which the cache was given back (low; three times as many are medium)";
     },
     trials: &["expandable-segments"],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 /// This many times the threshold is not an accident.

@@ -2,7 +2,7 @@
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, Severity};
+use crate::findings::{Amount, Confidence, Context, Evidence, Finding, Rule, Severity, USUAL};
 use crate::memory::history::Obstacle;
 use crate::memory::out_of_memory::{OutOfMemory, out_of_memory};
 use crate::memory::places::Line;
@@ -10,10 +10,8 @@ use crate::memory::places::Line;
 pub(in super::super) const RULE: Rule = Rule {
     name: "snapshot_out_of_memory",
     about: "In a memory snapshot, a request was refused: by a shortage, or because what was free lay in pieces or was set apart.",
-    thresholds: &[],
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 const MAX_HOLDERS: usize = 5;

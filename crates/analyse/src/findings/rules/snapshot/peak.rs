@@ -4,7 +4,7 @@ use stepscope_model::Snapshot;
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories};
-use crate::findings::{Amount, Confidence, Context, Evidence, Finding, OtherFrameworks, Rule, thresholds};
+use crate::findings::{Amount, Confidence, Context, Evidence, Finding, Rule, USUAL, thresholds};
 use crate::memory::capacity::usable;
 use crate::memory::categories::{Categories, Category};
 use crate::memory::history::History;
@@ -21,9 +21,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "snapshot_peak.device_share" = 0.5,
             "the least share of the device's memory that is reserved at the peak, where that is known";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 const GIB: f64 = 1_073_741_824.0;

@@ -4,9 +4,7 @@ use stepscope_model::{Snapshot, StackId};
 
 use super::super::text::{percent, size};
 use super::{bytes, device, histories, short, source};
-use crate::findings::{
-    Amount, Confidence, Context, Finding, OtherFrameworks, Rule, Severity, evidence, thresholds,
-};
+use crate::findings::{Amount, Confidence, Context, Finding, Rule, Severity, USUAL, evidence, thresholds};
 use crate::memory::history::History;
 use crate::memory::iterations::{IterationMark, iterations};
 use crate::memory::places::Line;
@@ -19,9 +17,8 @@ pub(in super::super) const RULE: Rule = Rule {
         "snapshot_spike.mib" = 256.0, "the least of it, in MiB";
         "snapshot_spike.min_iterations" = 5.0, "iterations needed to judge";
     },
-    trials: &[],
-    other_frameworks: OtherFrameworks::Silent,
     check,
+    ..USUAL
 };
 
 fn check(context: &Context<'_>) -> Vec<Finding> {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use stepscope_ask::print::{Role, Screen, markdown_text, note, wrap};
+use stepscope_ask::print::{Role, Screen, note, wrap};
 
 use super::{Tone, Verdict};
 use crate::counters::counter_text;
@@ -28,11 +28,9 @@ pub fn text(verdict: &Verdict, out: &mut dyn Write, screen: &Screen) -> io::Resu
     remarks(verdict).iter().try_for_each(|remark| note(out, screen, remark))
 }
 
-pub fn markdown(verdict: &Verdict) -> String {
-    let remarks = remarks(verdict).into_iter().map(|remark| format!("- {}\n", markdown_text(&remark)));
-    let remarks: String = remarks.collect();
-    let gap = if remarks.is_empty() { "" } else { "\n" };
-    format!("**{}**\n{gap}{remarks}", markdown_text(&verdict.first.sentence))
+/// The first sentence, and what else there is to say.
+pub fn sentences(verdict: &Verdict) -> Vec<String> {
+    std::iter::once(verdict.first.sentence.clone()).chain(remarks(verdict)).collect()
 }
 
 fn remarks(verdict: &Verdict) -> Vec<String> {

@@ -1,12 +1,15 @@
-//! A report for people: tables on a screen, or Markdown.
+//! A report as an answer: its tables, what is said once, and the verdict above them.
 
-use std::io::{self, Write};
+use std::sync::Arc;
 
-use stepscope_ask::print::{self, Cell, Column, Columns, Role, Screen, Table, middle_ellipsis, units};
+use schemars::JsonSchema;
+use serde::Serialize;
+use stepscope_ask::print::{Cell, Column, Columns, Role, Table, middle_ellipsis, units};
+use stepscope_ask::{Answer, Part};
 use stepscope_ground::utc::{minute_text, moment_text};
 
 use super::dashboard::verdict;
-use super::{RouteReport, ServiceReport, TargetReport};
+use super::{DEFINITIONS, LevelChange, RegionReport, RouteReport, ServiceReport, TargetReport};
 use crate::exemplar::Exemplar;
 use crate::thresholds::Pace;
 
@@ -19,35 +22,43 @@ const MAX_STACKS: usize = 2;
 /// Frames of a stack, the innermost ones.
 const SHOWN_FRAMES: usize = 3;
 
-pub fn text(report: &ServiceReport, out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
-    verdict::text(&report.verdict, out, screen)?;
-    for table in tables(report) {
-        writeln!(out)?;
-        table.write(out, screen)?;
-    }
-    Ok(())
-}
-
-pub fn markdown(report: &ServiceReport) -> String {
-    let tables = tables(report);
-    let all = std::iter::once(verdict::markdown(&report.verdict)).chain(tables.iter().map(print::markdown));
-    all.collect::<Vec<_>>().join("\n")
-}
-
-/// The report as tables; those with nothing to say are left out.
-pub fn tables(report: &ServiceReport) -> Vec<Table> {
-    let mut all = vec![routes(report)];
-    for (table, wanted) in [
-        (targets(report), !report.targets.is_empty()),
-        (regions(report), report.routes.iter().any(|route| !route.regions.is_empty())),
-        (changes(report), !report.changes.is_empty()),
-        (examples(report), report.exemplars.iter().any(|exemplar| exemplar.slow)),
-    ] {
-        if wanted {
-            all.push(table);
-        }
-    }
-    all
+/// The report as an answer, like that to any question.
+pub(super) fn answer(report: ServiceReport) -> Answer {
+    let report = Arc::new(report);
+    let (of_routes, of_verdict) = (report.clone(), report.clone());
+    let own = regions_of(&report.routes);
+    let (has_regions, has_examples) = (!own.is_empty(), report.exemplars.iter().any(|example| example.slow));
+    let mut answer = Answer::new(vec![
+        Part::new("routes", report.routes.clone(), move |_| routes(&of_routes)),
+        Part::new("targets", report.targets.clone(), targets).shown(!report.targets.is_empty()),
+        // In JSON they are inside their routes.
+        Part::new("regions", own, regions).shown(has_regions).held_elsewhere(),
+        Part::new("changes", report.changes.clone(), changes).shown(!report.changes.is_empty()),
+        Part::data("points", report.points.clone()),
+        Part::new("exemplars", report.exemplars.clone(), examples).shown(has_examples),
+    ])
+    .fact("verdict", &report.verdict)
+    .fact("from", &report.from)
+    .fact("until", &report.until)
+    .fact("minutes", &report.minutes)
+    .fact("counted_seconds", &report.counted_seconds)
+    .fact("processes", &report.processes)
+    .fact("process_cpu_ns", &report.process_cpu_ns)
+    .fact("max_rss_bytes", &report.max_rss_bytes)
+    .fact("gpu_energy_j", &report.gpu_energy_j)
+    .fact("total", &report.total)
+    .fact("total_before", &report.total_before)
+    .fact("compared_from", &report.compared_from)
+    .fact("point_minutes", &report.point_minutes)
+    .fact("notes", &report.notes);
+    answer.question = "production report";
+    answer.definitions = DEFINITIONS.to_vec();
+    answer.headline = verdict::sentences(&report.verdict);
+    answer.above = Some(Box::new(move |out, screen| {
+        verdict::text(&of_verdict.verdict, out, screen)?;
+        writeln!(out)
+    }));
+    answer
 }
 
 fn ns(value: u64) -> i64 {
@@ -141,13 +152,13 @@ fn routes(report: &ServiceReport) -> Table {
     table
 }
 
-fn targets(report: &ServiceReport) -> Table {
+fn targets(all: &[TargetReport]) -> Table {
     let burn = |target: &TargetReport, at: usize| {
         let rate = target.burn.get(at).and_then(|burn| burn.rate);
         Cell::maybe(rate, |rate| Cell::text(format!("{rate:.1}")))
     };
     let burns = [("Burn 5 m", 60), ("Burn 30 m", 80), ("Burn 1 h", 60), ("Burn 6 h", 80)];
-    let mut table = Columns::of(report.targets.iter().take(MAX_ROWS))
+    let mut table = Columns::of(all.iter().take(MAX_ROWS))
         .add(Column::name("Route").flexible(12, middle_ellipsis), |t| Cell::text(&t.route))
         .add(Column::text("Target").keep(), |t| Cell::text(&t.target))
         .add(Column::text("Verdict").keep(), |t| match t.kept {
@@ -166,28 +177,39 @@ fn targets(report: &ServiceReport) -> Table {
         .add(Column::text("Alert").priority(40), |t| Cell::text(t.alert.unwrap_or_default()).role(Role::Bad))
         .table()
         .title("Targets", "requests that missed them, counted one by one");
-    if report.targets.len() > MAX_ROWS {
-        table.note(format!("{} more targets", report.targets.len() - MAX_ROWS));
+    if all.len() > MAX_ROWS {
+        table.note(format!("{} more targets", all.len() - MAX_ROWS));
     }
     table
 }
 
-fn regions(report: &ServiceReport) -> Table {
-    let all: Vec<_> = report
-        .routes
-        .iter()
-        .flat_map(|route| route.regions.iter().map(|region| (route.route.as_str(), region)))
-        .collect();
-    let mut table = Columns::of(all.iter().copied().take(2 * MAX_ROWS))
-        .add(Column::name("Route").flexible(12, middle_ellipsis), |r| Cell::text(r.0))
-        .add(Column::name("Region").flexible(12, middle_ellipsis), |r| Cell::text(&r.1.region))
-        .add(Column::number("Per request").keep(), |r| time(r.1.self_ns))
-        .add(Column::number("Share"), |r| Cell::share(r.1.share))
-        .add(Column::number("Change"), |r| change(r.1.before_ns, r.1.self_ns))
-        .add(Column::number("Count").priority(80), |r| Cell::count(r.1.count))
-        .add(Column::number("p50").priority(70), |r| Cell::maybe(r.1.p50_ns, time))
-        .add(Column::number("p95"), |r| Cell::maybe(r.1.p95_ns, time))
-        .add(Column::number("p99").priority(60), |r| Cell::maybe(r.1.p99_ns, time))
+/// A region of a route.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+struct RouteRegion {
+    route: String,
+    #[serde(flatten)]
+    region: RegionReport,
+}
+
+fn regions_of(routes: &[RouteReport]) -> Vec<RouteRegion> {
+    let of = |route: &RouteReport| {
+        let name = route.route.clone();
+        route.regions.clone().into_iter().map(move |region| RouteRegion { route: name.clone(), region })
+    };
+    routes.iter().flat_map(of).collect()
+}
+
+fn regions(all: &[RouteRegion]) -> Table {
+    let mut table = Columns::of(all.iter().take(2 * MAX_ROWS))
+        .add(Column::name("Route").flexible(12, middle_ellipsis), |r| Cell::text(&r.route))
+        .add(Column::name("Region").flexible(12, middle_ellipsis), |r| Cell::text(&r.region.region))
+        .add(Column::number("Per request").keep(), |r| time(r.region.self_ns))
+        .add(Column::number("Share"), |r| Cell::share(r.region.share))
+        .add(Column::number("Change"), |r| change(r.region.before_ns, r.region.self_ns))
+        .add(Column::number("Count").priority(80), |r| Cell::count(r.region.count))
+        .add(Column::number("p50").priority(70), |r| Cell::maybe(r.region.p50_ns, time))
+        .add(Column::number("p95"), |r| Cell::maybe(r.region.p95_ns, time))
+        .add(Column::number("p99").priority(60), |r| Cell::maybe(r.region.p99_ns, time))
         .table()
         .title("Where the time goes", "per request, without regions inside");
     if all.len() > 2 * MAX_ROWS {
@@ -196,8 +218,8 @@ fn regions(report: &ServiceReport) -> Table {
     table
 }
 
-fn changes(report: &ServiceReport) -> Table {
-    let mut table = Columns::of(report.changes.iter().take(MAX_ROWS))
+fn changes(all: &[LevelChange]) -> Table {
+    let mut table = Columns::of(all.iter().take(MAX_ROWS))
         .add(Column::text("From"), |c| Cell::text(minute_text(c.minute)))
         .add(Column::name("Route").flexible(12, middle_ellipsis), |c| Cell::text(&c.route))
         .add(Column::text("Of").keep(), |c| Cell::text(c.metric))
@@ -213,13 +235,13 @@ fn changes(report: &ServiceReport) -> Table {
         .add(Column::number("p").priority(70), |c| Cell::text(format!("{:.3}", c.p)))
         .table()
         .title("Changes of level", "where latencies stayed higher or lower than before");
-    if report.changes.len() > MAX_ROWS {
-        table.note(format!("{} more changes", report.changes.len() - MAX_ROWS));
+    if all.len() > MAX_ROWS {
+        table.note(format!("{} more changes", all.len() - MAX_ROWS));
     }
     table
 }
 
-fn examples(report: &ServiceReport) -> Table {
+fn examples(all: &[Exemplar]) -> Table {
     let mut table = Table::new(vec![
         Column::text("Ended"),
         Column::name("Request").flexible(20, middle_ellipsis),
@@ -227,9 +249,9 @@ fn examples(report: &ServiceReport) -> Table {
         Column::number("At").priority(60),
     ])
     .title("Slowest requests", "with their regions, and where their Python code was");
-    let slow = report.exemplars.iter().filter(|e| e.slow).take(MAX_EXAMPLES);
+    let slow = all.iter().filter(|e| e.slow).take(MAX_EXAMPLES);
     // A stack says more than one request more.
-    let looked_into = report.exemplars.iter().filter(|e| e.was_looked_into()).take(MAX_STACKS);
+    let looked_into = all.iter().filter(|e| e.was_looked_into()).take(MAX_STACKS);
     let mut shown: Vec<&Exemplar> = slow.collect();
     for exemplar in looked_into {
         if !shown.iter().any(|known| std::ptr::eq(*known, exemplar)) {
