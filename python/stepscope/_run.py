@@ -41,7 +41,7 @@ def main(argv: list[str]) -> int:
             return 0
         launched = recording_ranks(argv[len(argv) - _program_length(arguments) :], argv[: -_program_length(arguments)])
         if launched is not None:
-            return _launch(*launched)
+            return _launch(*launched, arguments)
         program = Program(arguments.program, arguments.program_arguments, is_module=arguments.is_module)
         exact = arguments.functions or arguments.calls or arguments.lines is not None or arguments.memory is not None
         if exact and not arguments.trace:
@@ -75,11 +75,25 @@ def _program_length(arguments: RunArguments) -> int:
     return len(arguments.program_arguments) + (2 if arguments.is_module else 1)
 
 
-def _launch(module: str, arguments: list[str]) -> int:
-    """Start ranks that record themselves; nothing is recorded here."""
-    program = Program(module, arguments, is_module=True)
+def _launch(module: str, words: list[str], arguments: RunArguments) -> int:
+    """Start ranks that record themselves, and say at the end what they recorded; nothing is recorded here."""
+    recorder = _recorder(arguments)
+    known = set() if recorder is None else recorder.traces_in_folder()
+    program = Program(module, words, is_module=True)
     program.take_path()
-    return _end_as(program.run())
+    ending = program.run()
+    if recorder is not None and not arguments.quiet:
+        _report_job(sorted(recorder.traces_in_folder() - known), bool(known))
+    return _end_as(ending)
+
+
+def _report_job(traces: list[Path], is_one_of_many: bool) -> None:
+    """The first screen about all ranks; ``is_one_of_many``: there are traces of other runs beside theirs."""
+    if len(traces) < 2:
+        return
+    folder = _shown(traces[0].parent)
+    print(f"stepscope: {len(traces)} ranks in {folder}  (open: stepscope view {shlex.quote(folder)})", file=sys.stderr)
+    print_summary(_shown(traces[0]) if is_one_of_many else folder)
 
 
 def _run_recorded(program: Program, recorder: ScriptRecorder, quiet: bool) -> Ending:

@@ -21,7 +21,7 @@ use std::sync::Arc;
 use stepscope_analyse::run::Run;
 use stepscope_ground::Problem;
 
-pub use answer::{Answer, Fact, Next, Part};
+pub use answer::{Answer, Draw, Fact, Next, Part};
 pub use ask::{Ask, Findings, Group, Question, Sources, Takes};
 pub use form::{Form, Member, MemberKind};
 pub use options::{ChangeWord, OPTIONS, OptionSpec};

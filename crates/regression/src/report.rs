@@ -12,7 +12,7 @@ use stepscope_analyse::statistics::{Comparison, Level};
 use stepscope_ask::print::{
     Cell, Column, Columns, Role, Screen, Table, markdown, markdown_text, middle_ellipsis, units, wrap,
 };
-use stepscope_ask::{Answer, Part};
+use stepscope_ask::{Answer, Draw, Part};
 
 use crate::check::{Checked, Finding, Outcome};
 use crate::explain::{Contribution, Explanation};
@@ -64,31 +64,40 @@ pub fn answer(checked: &Arc<Checked>, title: &str) -> Answer {
         method: finding.comparison.as_ref().map(|comparison| comparison.method.sentence()),
     };
     let shown = [checked.clone(), checked.clone(), checked.clone(), checked.clone()];
-    let [of_table, of_causes, of_above, of_document] = shown;
+    let [of_table, of_causes, of_verdict, of_document] = shown;
     let title = title.to_owned();
     let causes = checked.explanation.iter().flat_map(|found| found.rows.clone()).collect();
     let causes = Part::new("causes", causes, move |rows| cause_table(of_causes.from_traces, rows));
+    // In JSON they are inside the explanation.
+    let mut causes = causes.shown(checked.explanation.is_some()).held_elsewhere();
+    let verdict: Draw = Box::new(move |out, screen| verdict(&of_verdict, out, screen));
+    let below = match checked.explanation {
+        Some(_) => {
+            causes.picture = Some(verdict);
+            None
+        }
+        None => Some(verdict),
+    };
     let mut answer = Answer::new(vec![
         Part::new("conditions", checked.findings.iter().map(row).collect(), move |_| table(&of_table)),
-        // In JSON they are inside the explanation.
-        causes.shown(checked.explanation.is_some()).held_elsewhere(),
+        causes,
     ])
     .fact("outcome", &checked.outcome())
     .fact("explanation", &checked.explanation);
     answer.question = "check";
     answer.remarks.clone_from(&checked.remarks);
-    answer.above = Some(Box::new(move |out, screen| above(&of_above, out, screen)));
+    answer.below = below;
     answer.document = Some(Box::new(move || document(&of_document, &title)));
     answer
 }
 
 /// The verdict, and what traces say about a failure.
-fn above(checked: &Checked, out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
-    writeln!(out, "{}", screen.paint(role(checked.outcome()), &sentence(checked)))?;
-    if let Some(found) = &checked.explanation {
-        for line in wrap(&screen.text(&cause(checked, found)), screen.width.clamp(40, 110)) {
-            writeln!(out, "{line}")?;
-        }
+fn verdict(checked: &Checked, out: &mut dyn Write, screen: &Screen) -> io::Result<()> {
+    let sentence = screen.paint(role(checked.outcome()), &sentence(checked));
+    let Some(found) = &checked.explanation else { return writeln!(out, "\n{sentence}") };
+    writeln!(out, "{sentence}")?;
+    for line in wrap(&screen.text(&cause(checked, found)), screen.width.clamp(40, 110)) {
+        writeln!(out, "{line}")?;
     }
     writeln!(out)
 }

@@ -124,6 +124,10 @@ class ScriptRecorder(CurrentRun):
         except OSError as error:
             raise cannot_write("traces", str(self._folder), error, "choose another folder with -o FOLDER") from error
 
+    def traces_in_folder(self) -> set[Path]:
+        """Traces that are in the folder by now, whoever recorded them."""
+        return set(self._folder.glob("*.pt.trace.json*"))
+
     def start(self) -> None:
         """Begin to record."""
         self._started_at = time.monotonic()

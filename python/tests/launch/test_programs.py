@@ -120,6 +120,10 @@ def test_every_rank_records_the_same_iterations(way, tmp_path):
         rank.check_phases()
         windows.append((rank.document["stepscope_iterations"]["before"], len(rank.trace.steps())))
     assert windows[0] == windows[1] and windows[0][1] >= 2, windows
+    # The launcher is ours: it ends with the first screen about the job.
+    if way == "outside":
+        job = done.stderr[done.stderr.index("stepscope: 2 ranks in traces") :]
+        assert "stepscope view traces" in job and "WHY" in job, job
 
 
 def test_launchers_are_told_what_to_start():

@@ -184,7 +184,7 @@ fn mistakes_are_told_before_anything_runs() {
         (&["check"], "nothing to compare with"),
         (&["check", "--baseline", "x", "--fail-on", "step_time>5%"], "write >+5% or <-5%"),
         (&["check", "--baseline", "x", "--fail-on", "speed>+5%"], "no such metric: speed"),
-        (&["check", "--baseline", "x", "--format", "csv"], "--junit FILE"),
+        (&["check", "--baseline", "x", "--format", "sarif"], "--junit FILE"),
         (&["baseline", "save", "../x"], "not a valid baseline name"),
         (&["baseline", "update", "x"], "no baseline with this name"),
         (&["baseline", "save", "x", "--metric-regex", "step ms"], "has no group for the number"),
