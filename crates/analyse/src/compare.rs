@@ -4,6 +4,7 @@
 //! a row. So the changes of the rows add up to the change of the mean step, to the nanosecond.
 
 mod definitions;
+mod late_rank;
 mod likeness;
 mod matching;
 mod metrics;
@@ -24,6 +25,7 @@ use crate::statistics::{Comparison, Rule, Sample, Verdict, compare};
 use pieces::Pieces;
 
 pub use definitions::DEFINITIONS;
+pub use late_rank::{LateRank, RankStep, late_rank};
 pub use matching::MatchLevel;
 pub use metrics::{MetricRow, MetricUnit};
 pub use rows::{CauseChange, Change, ChangeRow};

@@ -25,7 +25,9 @@ pub use answer::{Answer, Draw, Fact, Next, Part};
 pub use ask::{Ask, Findings, Group, Question, Sources, Takes};
 pub use form::{Form, Member, MemberKind};
 pub use options::{ChangeWord, OPTIONS, OptionSpec};
-pub use questions::{QUESTIONS, RunRow, diff_words, find, phases_text, rules, run_row, runs_part};
+pub use questions::{
+    QUESTIONS, RunRow, diff_words, find, late_rank_words, phases_text, rules, run_row, runs_part,
+};
 
 /// Answers a question about some runs. Most questions are about one: they take the first.
 pub fn answer(ask: &Ask, runs: &[Arc<Run>]) -> Result<Answer, Problem> {

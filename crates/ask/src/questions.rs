@@ -46,7 +46,7 @@ use crate::ask::{Ask, Question};
 pub use diff::words as diff_words;
 pub use findings::rules;
 pub use program_phases::phases_text;
-pub use summary::{RunRow, run_row, runs_part};
+pub use summary::{RunRow, late_rank_words, run_row, runs_part};
 
 /// The registry, in the order of the help.
 pub static QUESTIONS: &[&Question] = &[

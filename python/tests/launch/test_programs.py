@@ -124,6 +124,8 @@ def test_every_rank_records_the_same_iterations(way, tmp_path):
     if way == "outside":
         job = done.stderr[done.stderr.index("stepscope: 2 ranks in traces") :]
         assert "stepscope view traces" in job and "WHY" in job, job
+        assert "rank 1 is late: the other communicates for" in job, job
+        assert "rank 1 is late: the other communicates for" in job, job
 
 
 def test_launchers_are_told_what_to_start():

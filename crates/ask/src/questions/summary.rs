@@ -51,7 +51,7 @@ use crate::form::{Form, Member, fact, rows, single};
 use crate::print::{Table, units};
 use crate::rows::arrange;
 
-pub use runs::{RunRow, run_row, runs_part};
+pub use runs::{RunRow, late_rank_words, run_row, runs_part};
 
 pub(super) const QUESTION: Question = Question {
     name: "summary",

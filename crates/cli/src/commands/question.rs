@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::json;
 use stepscope_analyse::run::Run;
 use stepscope_ask::print::{self, Screen};
-use stepscope_ask::{Answer, Ask, Findings, Part, answer, rules, run_row, runs_part, write};
+use stepscope_ask::{Answer, Ask, Findings, Part, answer, late_rank_words, rules, run_row, runs_part, write};
 use stepscope_formats::discover;
 
 use super::comparison;
@@ -46,15 +46,16 @@ pub(crate) fn question(
         return definitions(asking, out);
     }
     let (runs, folder) = match question.compares() {
-        true => (comparison::load(asking, &mut ask)?, None),
+        true => (comparison::load(asking, &mut ask)?, Folder::default()),
         false => load(asking, &ask)?,
     };
     let mut answer = answer(&ask, &runs)?;
     if let Some(html) = &asking.html {
         comparison::write_page(html, &ask, &runs)?;
     }
+    answer.remarks.extend(folder.late_rank);
     answer.remarks.iter().for_each(|text| remark(text));
-    answer.parts.splice(0..0, folder);
+    answer.parts.splice(0..0, folder.runs);
     if let Some(fail_on) = asking.fail_on
         && answer.facts.iter().any(|fact| fact.key == "worst" && fail_on.is_reached_by(&fact.value))
     {
@@ -63,8 +64,16 @@ pub(crate) fn question(
     print_answer(&answer, common, out)
 }
 
-/// The runs, and of a folder a line on each of its traces where the question has those.
-fn load(asking: &QuestionArgs, ask: &Ask) -> Result<(Vec<Arc<Run>>, Option<Part>), Failure> {
+/// What is said of a folder beside the answer about one of its traces.
+#[derive(Default)]
+struct Folder {
+    /// A line on each.
+    runs: Option<Part>,
+    late_rank: Option<String>,
+}
+
+/// The runs, and what is said of the folder where the question has that.
+fn load(asking: &QuestionArgs, ask: &Ask) -> Result<(Vec<Arc<Run>>, Folder), Failure> {
     let QuestionArgs { common, question, .. } = asking;
     let several = match &common.path {
         Some(path) if question.lists_folder && common.rank.is_none() => discover(path)?.len() > 1,
@@ -80,8 +89,8 @@ fn load(asking: &QuestionArgs, ask: &Ask) -> Result<(Vec<Arc<Run>>, Option<Part>
     for path in &asking.more {
         runs.push(choose(&Place { path: Some(path), ..common.place() }, None)?);
     }
-    let folder = (rows.len() > 1).then(|| runs_part(ask, rows));
-    Ok((runs, folder))
+    let late_rank = late_rank_words(&rows);
+    Ok((runs, Folder { late_rank, runs: (rows.len() > 1).then(|| runs_part(ask, rows)) }))
 }
 
 fn refuse_with_list(asking: &QuestionArgs) -> Result<(), Failure> {

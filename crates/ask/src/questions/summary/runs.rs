@@ -2,11 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use stepscope_analyse::compare::{LateRank, RankStep, late_rank};
 use stepscope_analyse::run::Run;
 
 use crate::answer::Part;
 use crate::ask::Ask;
-use crate::print::{Cell, Column, Columns, Role, Table};
+use crate::print::{Cell, Column, Columns, Role, Table, units};
 
 /// One trace of several.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -19,6 +20,10 @@ pub struct RunRow {
     steps: usize,
     mean_step_ns: Option<i64>,
     gpu_utilization: Option<f64>,
+    /// What a rank does nothing but communicate for, per step: waiting for a late one included.
+    communication_ns: Option<i64>,
+    #[serde(skip)]
+    step: Option<RankStep>,
 }
 
 /// What a line says about a run, or about those of its steps that are asked about.
@@ -26,6 +31,7 @@ pub fn run_row(ask: &Ask, run: &Run) -> RunRow {
     let run = &run.of_steps(ask.kept(run.all_steps()));
     let meta = run.trace().meta();
     let steps = run.steps();
+    let step = RankStep::of_run(run).filter(|_| !steps.synthetic);
     RunRow {
         path: meta.source.path.clone(),
         worker: meta.source.worker.clone(),
@@ -35,6 +41,8 @@ pub fn run_row(ask: &Ask, run: &Run) -> RunRow {
         steps: if steps.synthetic { 0 } else { steps.steps.len() },
         mean_step_ns: run.breakdown().average.map(|a| a.wall_ns),
         gpu_utilization: run.gpu().devices.iter().filter_map(|d| d.utilization).reduce(f64::max),
+        communication_ns: step.map(|step| step.communication_ns),
+        step,
     }
 }
 
@@ -56,9 +64,27 @@ fn table(runs: &[RunRow]) -> Table {
         .add(Column::number("Events").priority(80), |r| Cell::count(r.events))
         .add(Column::number("Steps").priority(100), |r| Cell::count(r.steps as u64))
         .add(Column::number("Mean step").keep(), |r| Cell::maybe(r.mean_step_ns, Cell::time))
+        .add_if(runs.iter().any(|r| r.communication_ns > Some(0)), Column::number("Communicates").keep(), |r| {
+            Cell::maybe(r.communication_ns, Cell::time).role(Role::Comm)
+        })
         .add(Column::number("GPU utilization").priority(120), |r| {
             Cell::maybe(r.gpu_utilization, |v| Cell::share(v).role(Role::Device))
         })
         .table()
         .title("Traces", "")
+}
+
+/// Which rank the others wait for, in a sentence; none if they do not.
+pub fn late_rank_words(runs: &[RunRow]) -> Option<String> {
+    let steps: Vec<RankStep> = runs.iter().filter_map(|run| run.step).collect();
+    let found: LateRank = late_rank(&steps)?;
+    let RankStep { rank, communication_ns, .. } = found.late;
+    let others = if steps.len() == 2 { "the other communicates" } else { "the others communicate" };
+    Some(format!(
+        "rank {rank} is late: {others} for {} of each step, rank {rank} for {}. So it is probably waited for, up to {} per \
+         step: look at it with --rank {rank}",
+        units::time(found.others_ns),
+        units::time(communication_ns),
+        units::time(found.waited_ns()),
+    ))
 }
