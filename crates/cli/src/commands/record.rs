@@ -31,6 +31,8 @@ use output::Kind;
 /// How long a program that was just started may take to get to its Python.
 const MAX_START: Duration = Duration::from_secs(30);
 const START_RETRY_PERIOD: Duration = Duration::from_millis(2);
+/// Between two samples lies at least one part in so many of their period.
+const MIN_PAUSE_FRACTION: u32 = 10;
 /// How often a program that has no Python any more is asked whether it has ended.
 const END_POLL_PERIOD: Duration = Duration::from_millis(10);
 /// How often a long recording says that it still goes on.
@@ -160,10 +162,8 @@ fn sample(spy: Spy, args: &Record, child: &mut Option<Child>, page: Option<&Page
     let mut said = began;
     let watched = io::stderr().is_terminal() && !args.quiet && child.is_none();
     loop {
-        let now = Instant::now();
-        if let Some(wait) = due.checked_duration_since(now) {
-            std::thread::sleep(wait);
-        }
+        // On a busy machine a sample may take longer than a period: even then the program gets its turn.
+        std::thread::sleep(due.saturating_duration_since(Instant::now()).max(period / MIN_PAUSE_FRACTION));
         // Missed samples are not made up for.
         while due <= Instant::now() {
             due += period;
