@@ -30,7 +30,7 @@ crates/serve/dist/index.html: $(UI_SOURCES)
 
 ## The types of what the server sends, for the UI, from the Rust types.
 wire:
-	STEPSCOPE_WRITE_WIRE=1 $(CARGO) test --locked -p stepscope-serve wire
+	STEPSCOPE_WRITE_WIRE=1 $(CARGO) test --locked --workspace --lib wire
 
 build: ui
 	$(CARGO) build --profile $(PROFILE) --locked $(BUILD_$(PROFILE)) --bin stepscope

@@ -19,7 +19,7 @@ use serde::Serialize;
 use stepscope_model::{Order, SliceId, TriedFix};
 
 pub(crate) use context::evidence;
-pub use context::{Context, is_users};
+pub use context::{Context, MIN_SHOWN_SHARE, is_users};
 pub use coverage::{UncheckedRules, unchecked_rules, uncovered};
 pub use definitions::DEFINITIONS;
 pub(crate) use edit::Edit;

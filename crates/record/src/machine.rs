@@ -6,6 +6,7 @@ mod device_use;
 mod host;
 pub(crate) mod nvidia;
 mod process;
+mod process_use;
 mod sensors;
 mod series;
 mod source;
@@ -18,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use crate::clock::now_ns;
 pub use device_use::{DeviceUse, Devices};
+pub use process_use::{ProcessUsage, ProcessUse};
 use series::Series;
 pub use series::{CounterInfo, Summary};
 use source::Source;

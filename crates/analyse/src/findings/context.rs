@@ -12,7 +12,7 @@ use crate::replay::what_if::MAX_REPLAY_ERROR;
 use crate::run::{AmountUnit, PythonTime, Run, Saving};
 
 /// A smaller share reads as 0.0%.
-const MIN_SHARE: f64 = 0.0005;
+pub const MIN_SHOWN_SHARE: f64 = 0.0005;
 
 /// Fewer samples than this say too little about a program.
 const MIN_SAMPLES: i64 = 50;
@@ -85,7 +85,7 @@ impl<'a> Context<'a> {
     /// The severity of what a fix saves, as a share of the step without the profiler; none if it is too small to mention,
     /// and whatever the thresholds say, if it reads as nothing.
     pub fn severity(&self, share: f64) -> Option<Severity> {
-        if share < MIN_SHARE {
+        if share < MIN_SHOWN_SHARE {
             None
         } else if share >= self.threshold("severity.high") {
             Some(Severity::High)

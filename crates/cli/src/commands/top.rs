@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use stepscope_ask::print::{Cell, Column, Columns, middle_ellipsis};
 use stepscope_record::Roots;
 use stepscope_record::clock::now_ns;
-use stepscope_record::machine::Devices;
+use stepscope_record::machine::{Devices, ProcessUsage};
 use stepscope_record::spy::{Sampling, Spy, interrupted, notice_interrupts};
 
 use super::source_paths::Shortener;
@@ -22,7 +22,7 @@ use crate::args::Top;
 use crate::failure::Failure;
 use crate::format::emit;
 use crate::terminal;
-use counts::{Counts, Row, SortBy, Usage};
+use counts::{Counts, Row, SortBy};
 use keys::{Key, Keys};
 use screen::TopView;
 
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Top, out: &mut dyn Write) -> Result<(), Failure> {
         period: Duration::from_secs_f64(1.0 / args.rate),
         sampling,
         counts: Counts::default(),
-        usage: Usage::new(pid),
+        usage: ProcessUsage::new(pid),
         devices: Devices::open(&Roots::default()),
         gil_only: args.gil,
         idle: args.idle,
@@ -64,7 +64,7 @@ struct TopSession {
     period: Duration,
     sampling: Sampling,
     counts: Counts,
-    usage: Usage,
+    usage: ProcessUsage,
     /// None where there is no GPU.
     devices: Option<Devices>,
     gil_only: bool,

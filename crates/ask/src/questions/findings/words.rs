@@ -1,6 +1,6 @@
 //! The parts of a finding in words, the same on the screen, in Markdown and in SARIF.
 
-use stepscope_analyse::findings::{Amount, Confidence, Estimate, Finding, Severity};
+use stepscope_analyse::findings::{Amount, Confidence, Estimate, Finding, MIN_SHOWN_SHARE, Severity};
 use stepscope_analyse::run::{Run, Unprofiled};
 
 use crate::print::{Role, units};
@@ -37,9 +37,6 @@ impl Whole {
     }
 }
 
-/// A smaller share reads as 0.0%.
-const MIN_SHARE: f64 = 0.0005;
-
 /// What a fix saves of the step as it was recorded, of the step without the profiler, or of both: whatever says something.
 enum SavingText {
     Samples(f64),
@@ -53,8 +50,9 @@ enum SavingText {
 fn saving(finding: &Finding, whole: Whole) -> Option<SavingText> {
     let share = finding.saves_share?;
     let Some(ns) = finding.saves_ns else { return Some(SavingText::Samples(share)) };
-    let here = Some((ns, share)).filter(|_| share >= MIN_SHARE);
-    let bare = finding.saves_unprofiled_ns.zip(finding.saves_unprofiled_share).filter(|of| of.1 >= MIN_SHARE);
+    let here = Some((ns, share)).filter(|_| share >= MIN_SHOWN_SHARE);
+    let bare =
+        finding.saves_unprofiled_ns.zip(finding.saves_unprofiled_share).filter(|of| of.1 >= MIN_SHOWN_SHARE);
     Some(match (here, bare) {
         (None, None) => return None,
         (_, Some((ns, share))) if whole.bare_ns.is_some() => SavingText::Bare(ns, share),

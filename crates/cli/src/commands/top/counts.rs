@@ -1,20 +1,13 @@
 //! How often each function was seen: lately, and since the start.
 
 use std::collections::{HashMap, HashSet};
-use std::fs;
-use std::time::Instant;
 
 use serde::Serialize;
 use stepscope_ask::print::units;
-use stepscope_record::machine::DeviceUse;
+use stepscope_record::machine::{DeviceUse, ProcessUse};
 use stepscope_record::spy::Sampling;
 
 use super::super::source_paths::Shortener;
-
-/// Pages of memory are this long where Linux runs Python.
-const PAGE_BYTES: i64 = 4096;
-/// Ticks of the system's clock per second, in its files.
-const TICKS_PER_S: f64 = 100.0;
 
 /// What rows are sorted by.
 #[derive(Copy, Clone, Debug, Default, PartialEq, Eq)]
@@ -188,7 +181,7 @@ impl Counts {
             format!("threads {running} of {} running", self.threads.len()),
         ];
         parts.extend(usage.cpu.map(|cpu| format!("CPU {}", units::percent(cpu))));
-        parts.extend(usage.rss.map(|rss| format!("memory {}", units::bytes(rss))));
+        parts.extend(usage.rss_bytes.map(|rss| format!("memory {}", units::bytes(rss))));
         parts
     }
 }
@@ -205,43 +198,4 @@ pub(super) fn gpu_line(used: &DeviceUse) -> String {
     });
     parts.extend(used.power_w.map(|watts| format!("{watts:.0} W")));
     format!("GPU {} {}", used.index, parts.join(" · "))
-}
-
-/// What a process uses, from the system's files.
-#[derive(Debug)]
-pub(super) struct Usage {
-    pid: u32,
-    before: Option<(Instant, f64)>,
-}
-
-#[derive(Copy, Clone, Debug, Default)]
-pub(super) struct ProcessUse {
-    pub(super) cpu: Option<f64>,
-    pub(super) rss: Option<i64>,
-}
-
-impl Usage {
-    pub(super) fn new(pid: u32) -> Usage {
-        Usage { pid, before: seconds(pid).map(|used| (Instant::now(), used)) }
-    }
-
-    pub(super) fn since_last(&mut self) -> ProcessUse {
-        let now = Instant::now();
-        let used = seconds(self.pid);
-        let cpu = self.before.zip(used).map(|((then, before), used)| {
-            (used - before) / now.saturating_duration_since(then).as_secs_f64().max(1e-3)
-        });
-        self.before = used.map(|used| (now, used));
-        let statm = fs::read_to_string(format!("/proc/{}/statm", self.pid)).unwrap_or_default();
-        let rss = statm.split_ascii_whitespace().nth(1).and_then(|pages| pages.parse::<i64>().ok());
-        ProcessUse { cpu, rss: rss.map(|pages| pages.saturating_mul(PAGE_BYTES)) }
-    }
-}
-
-/// Processor time of a process so far.
-fn seconds(pid: u32) -> Option<f64> {
-    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let (_, rest) = text.rsplit_once(')')?;
-    let field = |at: usize| rest.split_ascii_whitespace().nth(at)?.parse::<f64>().ok();
-    Some((field(11)? + field(12)?) / TICKS_PER_S)
 }
