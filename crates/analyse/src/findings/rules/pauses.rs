@@ -11,14 +11,13 @@ pub(super) const RULE: Rule = Rule {
     about: "Some iterations take several times as long as the usual one, and together much of the time: a validation, a \
             checkpoint, a rollout. Averages leave them out.",
     thresholds: thresholds! {
-        "pauses.share" = 0.2, "share of the time of all iterations that pauses take";
+        "pauses.share" = 0.2, "share of the time of all iterations that pauses take (medium)";
+        "pauses.high_share" = 0.5, "the same, from which on they are the first thing to look at (high)";
     },
     check,
     ..USUAL
 };
 
-/// Pauses that take as much of the time are the first thing to look at. A heuristic.
-const HIGH_SHARE: f64 = 0.5;
 /// More iterations than this are not asked for.
 const MAX_ASKED: u64 = 200;
 
@@ -46,7 +45,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let one_ns = pauses_ns.0 / i64::try_from(pauses).unwrap_or(i64::MAX);
     let every = usual / pauses + 1;
     let mut finding = context.remark(RULE.name);
-    finding.severity = if share >= HIGH_SHARE { Severity::High } else { Severity::Medium };
+    finding.severity =
+        if share >= context.threshold("pauses.high_share") { Severity::High } else { Severity::Medium };
     finding.confidence = if pauses > 1 { Confidence::High } else { Confidence::Medium };
     let which = match pauses {
         1 => format!("One of {} iterations takes {}", usual + 1, time(one_ns)),

@@ -19,15 +19,13 @@ pub(in super::super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "snapshot_near_limit.share" = 0.9, "share of the memory that the process can have, in use or reserved at the peak";
         "snapshot_near_limit.retries" = 1.0,
-            "requests for which the cache was given back (low; three times as many are medium)";
+            "requests for which the cache was given back (low)";
+        "snapshot_near_limit.many_retries" = 3.0, "the same, from which on it is no accident (medium)";
     },
     trials: &["expandable-segments"],
     check,
     ..USUAL
 };
-
-/// This many times the threshold is not an accident.
-const OFTEN_FACTOR: f64 = 3.0;
 
 fn check(context: &Context<'_>) -> Vec<Finding> {
     // Where a request was refused, that is what to say.
@@ -51,7 +49,9 @@ fn finding(context: &Context<'_>, snapshot: &Snapshot, history: &History) -> Opt
     }
     let mut finding = context.remark(RULE.name);
     finding.severity = match () {
-        () if in_use || times as f64 >= OFTEN_FACTOR * least => Severity::Medium,
+        () if in_use || times as f64 >= context.threshold("snapshot_near_limit.many_retries") => {
+            Severity::Medium
+        }
         () if retried => Severity::Low,
         () => Severity::Info,
     };
