@@ -1,7 +1,9 @@
 //! Python programs that end, fork, become others, or may not be read while `dump` and `record` look at them.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use crate::processes::{
     SEEN, STEADY, STILL, cpu_ticks, looked, python, start, start_still, state, wait_for_looks, wait_until_still,
@@ -11,6 +13,22 @@ use crate::{Program, run, skip, stdout, stepscope, temp_folder, wait_until};
 /// Something that is no Python and ends when the sampler has waited as often as it is asked to.
 const UNTIL_SEEN: &str =
     "until [ $(grep ^voluntary /proc/$PPID/status | tr -dc 0-9) -ge $0 ]; do sleep 0.1; done; exit 5";
+
+/// Runs the program as `run` does; if it hangs, the failure says in what it and the programs that it started do so.
+fn run_watched(args: &[&str]) -> Output {
+    const MAX_TIME: Duration = Duration::from_secs(100);
+    let child = stepscope(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let own = child.id();
+    let (done, ended) = mpsc::channel();
+    std::thread::spawn(move || done.send(child.wait_with_output()));
+    if let Ok(output) = ended.recv_timeout(MAX_TIME) {
+        return output.unwrap();
+    }
+    let listed = Command::new("ps").args(["-eo", "pid,ppid,stat,wchan:24,time,args"]).output().unwrap();
+    let status = std::fs::read_to_string(format!("/proc/{own}/status")).unwrap_or_default();
+    let _ = Command::new("kill").args(["-9", &own.to_string()]).status();
+    panic!("{args:?} hangs, as process {own}:\n{}\n{status}", String::from_utf8_lossy(&listed.stdout));
+}
 
 #[test]
 fn a_process_that_becomes_another_program_is_followed() {
@@ -26,7 +44,7 @@ fn a_process_that_becomes_another_program_is_followed() {
     let file = folder.join("out.folded");
     let path = file.to_str().unwrap();
     for mode in ["--nonblocking", "--blocking", "--native"] {
-        let output = run(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()]);
+        let output = run_watched(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()]);
         assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("first.py:") && text.contains("second ("), "{mode}: {text}");
@@ -38,7 +56,7 @@ fn a_process_that_becomes_another_program_is_followed() {
     );
     std::fs::write(&first, replaced).unwrap();
     for mode in ["--nonblocking", "--native"] {
-        let output = run(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()]);
+        let output = run_watched(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()]);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(5), "{mode}: {said}");
         assert!(std::fs::read_to_string(&file).unwrap().contains("first.py:"), "{mode}");
