@@ -2,8 +2,6 @@
 
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
-use std::time::Duration;
 
 use crate::processes::{
     SEEN, STEADY, STILL, cpu_ticks, looked, python, start, start_still, state, wait_for_looks, wait_until_still,
@@ -14,20 +12,13 @@ use crate::{Program, run, skip, stdout, stepscope, temp_folder, wait_until};
 const UNTIL_SEEN: &str =
     "until [ $(grep ^voluntary /proc/$PPID/status | tr -dc 0-9) -ge $0 ]; do sleep 0.1; done; exit 5";
 
-/// Runs the program as `run` does; if it hangs, the failure says in what it and the programs that it started do so.
-fn run_watched(args: &[&str]) -> Output {
-    const MAX_TIME: Duration = Duration::from_secs(100);
-    let child = stepscope(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    let own = child.id();
-    let (done, ended) = mpsc::channel();
-    std::thread::spawn(move || done.send(child.wait_with_output()));
-    if let Ok(output) = ended.recv_timeout(MAX_TIME) {
-        return output.unwrap();
-    }
-    let listed = Command::new("ps").args(["-eo", "pid,ppid,stat,wchan:24,time,args"]).output().unwrap();
-    let status = std::fs::read_to_string(format!("/proc/{own}/status")).unwrap_or_default();
-    let _ = Command::new("kill").args(["-9", &own.to_string()]).status();
-    panic!("{args:?} hangs, as process {own}:\n{}\n{status}", String::from_utf8_lossy(&listed.stdout));
+/// Runs the program as `run` does, but waits for it alone: were it to end before what it started, `run` would wait for that
+/// to close what it writes to, and no one would learn why.
+fn run_alone(args: &[&str], folder: &Path) -> Output {
+    let (out, err) = (folder.join("stdout"), folder.join("stderr"));
+    let file = |path: &Path| Stdio::from(std::fs::File::create(path).unwrap());
+    let status = stepscope(args).stdout(file(&out)).stderr(file(&err)).status().unwrap();
+    Output { status, stdout: std::fs::read(out).unwrap(), stderr: std::fs::read(err).unwrap() }
 }
 
 #[test]
@@ -44,7 +35,7 @@ fn a_process_that_becomes_another_program_is_followed() {
     let file = folder.join("out.folded");
     let path = file.to_str().unwrap();
     for mode in ["--nonblocking", "--blocking", "--native"] {
-        let output = run_watched(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()]);
+        let output = run_alone(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()], &folder);
         assert!(output.status.success(), "{mode}: {}", String::from_utf8_lossy(&output.stderr));
         let text = std::fs::read_to_string(&file).unwrap();
         assert!(text.contains("first.py:") && text.contains("second ("), "{mode}: {text}");
@@ -56,7 +47,7 @@ fn a_process_that_becomes_another_program_is_followed() {
     );
     std::fs::write(&first, replaced).unwrap();
     for mode in ["--nonblocking", "--native"] {
-        let output = run_watched(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()]);
+        let output = run_alone(&["record", mode, "-o", path, "--", &python, first.to_str().unwrap()], &folder);
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.status.code(), Some(5), "{mode}: {said}");
         assert!(std::fs::read_to_string(&file).unwrap().contains("first.py:"), "{mode}");
