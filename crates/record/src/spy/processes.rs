@@ -28,7 +28,7 @@ pub struct Process {
 impl Process {
     /// What is known about this one; none if it is gone.
     pub fn with_pid(pid: u32) -> Option<Process> {
-        let (parent, started) = stat(pid)?;
+        let Stat { parent, started, .. } = stat(pid)?;
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let number = |names: &[&str]| {
             names.iter().find_map(|name| {
@@ -82,17 +82,34 @@ impl Process {
 }
 
 pub(super) fn parent(pid: u32) -> Option<u32> {
-    stat(pid).map(|(parent, _)| parent)
+    stat(pid).map(|stat| stat.parent)
 }
 
-/// The parent of a process, and when it was started.
-fn stat(pid: u32) -> Option<(u32, u64)> {
+/// Whether a process is on its way out, waits for its parent to notice its end, or is gone. Its memory cannot be read any
+/// more, nor while it becomes another program: then its command line is empty too, but it will have one.
+pub(super) fn is_ending(pid: u32) -> bool {
+    stat(pid).is_none_or(|stat| stat.flags & EXITING != 0)
+}
+
+/// What the system calls `PF_EXITING`.
+const EXITING: u32 = 4;
+
+/// What the system says about a process in one line.
+struct Stat {
+    parent: u32,
+    flags: u32,
+    /// When it was started.
+    started: u64,
+}
+
+fn stat(pid: u32) -> Option<Stat> {
     let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let end = line.iter().rposition(|byte| *byte == b')')?;
     let mut words = std::str::from_utf8(line.get(end + 2..)?).ok()?.split(' ');
-    // The state, the parent, and 17 fields later the start.
+    // The state, the parent, five fields later the flags, and 13 later the start.
     let parent = words.nth(1)?.parse().ok()?;
-    Some((parent, words.nth(17)?.parse().ok()?))
+    let flags = words.nth(4)?.parse().ok()?;
+    Some(Stat { parent, flags, started: words.nth(12)?.parse().ok()? })
 }
 
 fn all() -> Vec<u32> {
@@ -171,7 +188,12 @@ mod tests {
         let process = Process::with_pid(child.id());
         assert!(searched(std::process::id()).contains(&child.id()));
         let _ = child.kill();
+        // Nobody has taken note of its end yet.
+        while !is_ending(child.id()) {
+            std::thread::yield_now();
+        }
         let _ = child.wait();
+        assert!(is_ending(child.id()) && !is_ending(std::process::id()));
         assert!(found.contains(&child.id()));
         let process = process.unwrap();
         assert_eq!((process.rank, process.local_rank), (Some(3), Some(1)));

@@ -7,6 +7,7 @@ use hashbrown::HashMap;
 
 use super::following::ChildTracker;
 use super::lock::ThreadActivity;
+use super::processes::is_ending;
 use super::program::{OwnNames, ProgramCode};
 use super::sampled::{FrameLine, Function, LockRun, SampledThread, StackRun};
 use super::self_reported_name::{is_named, loader_name};
@@ -282,8 +283,7 @@ impl Sampling {
             Err(error) if error.gone => {}
             // It is tried again with all that is followed.
             Err(_) if self.following.is_some() && at > 0 => {}
-            // A process that ends takes its Python down first.
-            Err(_) if Process::with_pid(spy.pid()).is_none_or(|process| process.command.is_empty()) => {}
+            Err(_) if is_ending(spy.pid()) => {}
             Err(error) => {
                 let (since_ns, next_ns) = (self.ended_ns, self.ended_ns);
                 self.pending_exec =
@@ -305,7 +305,7 @@ impl Sampling {
                 self.left_out.retain(|what| *what != pending_exec.what);
                 self.add(spy);
             }
-            Err(error) if error.gone || for_ns >= MAX_ATTACH_NS => {}
+            Err(error) if error.gone || for_ns >= MAX_ATTACH_NS || is_ending(pending_exec.pid) => {}
             Err(_) => {
                 // Said as long as it is true.
                 if is_late && !self.left_out.contains(&pending_exec.what) {

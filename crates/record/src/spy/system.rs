@@ -94,8 +94,8 @@ pub fn has_ended(child: u32) -> bool {
         // No one to wait for: it was waited for already, or is on its way out of another's hands.
         return !std::path::Path::new(&format!("/proc/{child}")).exists();
     }
-    // SAFETY: the kernel has filled in what waitid fills in, or left zeros.
-    unsafe { info.si_pid() != 0 }
+    // A child whose thread was asked to stop, and does so only now, is reported however little that was asked for.
+    matches!(info.si_code, libc::CLD_EXITED | libc::CLD_KILLED | libc::CLD_DUMPED)
 }
 
 /// Other systems stop nothing.
@@ -220,4 +220,28 @@ pub fn notice_interrupts() {}
 /// Whether Ctrl-C was pressed since [`notice_interrupts`].
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_child_that_stops_has_not_ended() {
+        let mut child = std::process::Command::new("sleep").arg("600").spawn().unwrap();
+        assert!(!has_ended(child.id()));
+        ask_to_stop(child.id()).unwrap();
+        let stat = format!("/proc/{}/stat", child.id());
+        while !std::fs::read_to_string(&stat).unwrap().contains(") t ") {
+            std::thread::yield_now();
+        }
+        assert!(!has_ended(child.id()));
+        assert_eq!(halted(child.id(), false).unwrap(), Halt::Still(0));
+        let_go(child.id(), 0).unwrap();
+        child.kill().unwrap();
+        while !has_ended(child.id()) {
+            std::thread::yield_now();
+        }
+        assert!(child.wait().unwrap().code().is_none() && has_ended(child.id()));
+    }
 }

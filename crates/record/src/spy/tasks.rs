@@ -255,12 +255,6 @@ fn numbers_of(pid: u32, thread: u32) -> Option<Vec<u32>> {
     line.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
 }
 
-/// Whether a process has ended and only waits for its parent to hear of it.
-pub(super) fn is_zombie(pid: u32) -> bool {
-    let line = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-    line.rsplit_once(')').is_some_and(|(_, rest)| rest.trim_start().starts_with('Z'))
-}
-
 /// Threads of a process.
 pub(super) fn threads(pid: u32) -> Vec<u32> {
     let Ok(folder) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };
