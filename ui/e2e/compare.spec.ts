@@ -3,7 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
-import type { Diff, Flame, Layout, SideBySide } from "../src/data/types.ts";
+import type { DiffAnswer, Flame, Layout, SideBySide } from "../src/data/types.ts";
 import type { AccountAnswer } from "../src/data/wire.ts";
 import { amount, signedTime, time } from "../src/parts/format.ts";
 import { countsOf, whatOf } from "../src/views/compare/changes.ts";
@@ -330,7 +330,7 @@ test("a side may have several recordings", async ({ page, serve }) => {
   await idle(page);
   expect(params(page)).toMatchObject({ a: `${a},${more}`, b: String(b) });
   const { stdout } = run("diff", SLOW, GPT, "--after", FAST, "--format", "json", "--top", "0");
-  const answer = JSON.parse(stdout) as Diff;
+  const answer = JSON.parse(stdout) as DiffAnswer;
   expect(answer.before.recordings).toBe(2);
   await expect(page.getByRole("region", { name: "Verdict" })).toContainText(answer.judged.sentence);
   await expect(page.getByRole("region", { name: "Verdict" })).toContainText("2 recordings before");

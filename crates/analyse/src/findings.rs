@@ -26,7 +26,7 @@ pub(crate) use edit::Edit;
 pub use recorder::{Recorder, how_to_mark_steps, program};
 pub use rules::RULES;
 pub(crate) use thresholds::thresholds;
-use thresholds::{ASSUMPTIONS, LEAKS, SEVERITY};
+use thresholds::{ASSUMPTIONS, LATE_RANK, LEAKS, SEVERITY};
 pub use thresholds::{Threshold, Thresholds};
 
 use crate::names::nearest::nearest;
@@ -271,7 +271,12 @@ impl Thresholds {
     }
 
     pub fn all() -> impl Iterator<Item = &'static Threshold> {
-        SEVERITY.iter().chain(LEAKS).chain(ASSUMPTIONS).chain(RULES.iter().flat_map(|rule| rule.thresholds))
+        SEVERITY
+            .iter()
+            .chain(LEAKS)
+            .chain(LATE_RANK)
+            .chain(ASSUMPTIONS)
+            .chain(RULES.iter().flat_map(|rule| rule.thresholds))
     }
 }
 

@@ -179,6 +179,12 @@ impl Part {
         self
     }
 
+    /// Without its table on a screen, where a drawing shows the same.
+    pub fn off_screen(mut self) -> Part {
+        self.on_screen = false;
+        self
+    }
+
     /// Without its key in JSON, where another part or a fact holds the same.
     pub fn held_elsewhere(mut self) -> Part {
         self.in_json = false;

@@ -32,8 +32,8 @@ pub fn byte_unit(unit: &str) -> Option<u64> {
     })
 }
 
-/// A time in nanoseconds. Without a unit it is in `bare`. No float on the way: what is not a whole number of nanoseconds is
-/// no time.
+/// A time in nanoseconds. Without a unit it is in `bare`. Without a float on the way: what is not a whole number of
+/// nanoseconds is not a time.
 pub fn nanoseconds(text: &str, bare: &str) -> Option<i64> {
     let (number, unit) = split(text);
     let unit = time_unit(if unit.is_empty() { bare } else { unit })?;

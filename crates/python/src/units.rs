@@ -7,6 +7,7 @@ pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(time_text, module)?)?;
     module.add_function(wrap_pyfunction!(size_text, module)?)?;
     module.add_function(wrap_pyfunction!(share_text, module)?)?;
+    module.add_function(wrap_pyfunction!(nanoseconds, module)?)?;
     module.add_function(wrap_pyfunction!(phases_text, module)?)
 }
 
@@ -23,6 +24,12 @@ fn size_text(bytes: f64) -> String {
 #[pyfunction]
 fn share_text(share: f64) -> String {
     units::percent(share)
+}
+
+/// A time as people write it, with its unit; None if it is not one.
+#[pyfunction]
+fn nanoseconds(text: &str) -> Option<i64> {
+    stepscope_ground::units::nanoseconds(text, "")
 }
 
 /// The sentence about what a program went through; None if the text is not what a trace has of that.

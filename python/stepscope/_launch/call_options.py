@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
+from .._native import nanoseconds
 from ..errors import StepscopeError
-
-#: How many of each are a second.
-_UNITS = {"ns": 1e9, "us": 1e6, "µs": 1e6, "ms": 1e3, "s": 1.0}
 
 #: Each takes a value.
 OPTION_NAMES = ("--min-duration", "--max-calls", "--max-depth", "--include", "--exclude")
@@ -50,9 +47,9 @@ def seconds(text: str, option: str = "--min-duration") -> float:
     >>> [seconds(text) for text in ("10us", "1.5 ms", "0s")]
     [1e-05, 0.0015, 0.0]
     """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ns|us|µs|ms|s)", text.strip())
-    if found is None:
+    ns = nanoseconds(text)
+    if ns is None:
         raise StepscopeError(
             f"{option} must be a time with its unit; it is {text!r}", hint=f"use for example {option} 10ms"
         )
-    return float(found[1]) / _UNITS[found[2]]
+    return ns / 1e9

@@ -13,7 +13,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Callable, TypeVar
 
-from .._native import compare_samples
+from .._native import compare_samples, time_text
 from .._writing import whole_file, written_by
 from ..errors import StepscopeError
 
@@ -115,9 +115,4 @@ class Verdict:
 
 def seconds(value: float | None) -> str:
     """A time with its unit."""
-    if value is None:
-        return "unknown"
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("µs", 1e6)):
-        if value * factor >= 1:
-            return f"{value * factor:.4g} {unit}"
-    return f"{value * 1e9:.4g} ns"
+    return "unknown" if value is None else time_text(value * 1e9)

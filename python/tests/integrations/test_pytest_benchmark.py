@@ -111,9 +111,9 @@ def test_verdicts() -> None:
     assert slower.words().startswith("fail: a: 1.002 s before, 2.004 s now, +100.0%")
     assert Verdict("a", [[1.0]], [1.0], 0.05).outcome == "inconclusive"
     assert [seconds(value) for value in (2.0, 0.0125, 3e-6, 5e-9, None)] == [
-        "2 s",
-        "12.5 ms",
-        "3 µs",
+        "2.000 s",
+        "12.50 ms",
+        "3.000 µs",
         "5 ns",
         "unknown",
     ]

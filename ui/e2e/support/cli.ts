@@ -1,7 +1,7 @@
 // The same program in the terminal: what the page shows must be what it prints.
 
 import { execFileSync, spawnSync } from "node:child_process";
-import type { Diff } from "../../src/data/types.ts";
+import type { DiffAnswer } from "../../src/data/types.ts";
 import { PROGRAM } from "./paths.ts";
 
 const LARGEST = 256 * 1024 * 1024;
@@ -13,7 +13,7 @@ export function ask<T>(command: string, trace: string, ...options: string[]): T 
 }
 
 /** `stepscope diff BEFORE AFTER --format json`, with all rows; asked once. */
-export function diff(before: string, after: string): Diff {
+export function diff(before: string, after: string): DiffAnswer {
   return answer(["diff", before, after, "--format", "json", "--top", "0"]);
 }
 

@@ -2,13 +2,13 @@
 // restart, and the counters of its machine. Worked out anew for each question, the same every time.
 
 import type {
-  Concern,
   Exemplar,
+  KeptSpan,
   RouteRow,
+  ServiceConcern,
   ServiceDashboard,
   ServiceEvent,
   ServiceQuery,
-  Span,
   Summary,
 } from "../../src/data/production-types.ts";
 
@@ -183,7 +183,7 @@ function spreadOut(points: readonly Point[], at: number): number[] {
 
 function exemplarOf(model: RouteModel, minute: number, index: number, slow: boolean): Exemplar {
   const factor = slow ? 1.9 + chance(minute, index) * 1.6 : 1;
-  const spans: Span[] = [];
+  const spans: KeptSpan[] = [];
   let at = model.outside * 0.4;
   for (const [name, ns] of model.regions) {
     const own =
@@ -257,12 +257,12 @@ export interface Staging {
 
 /** A matter that has nothing but its sentence. */
 function matter(
-  kind: Concern["kind"],
-  tone: Concern["tone"],
+  kind: ServiceConcern["kind"],
+  tone: ServiceConcern["tone"],
   word: string,
-  pieces: Concern["pieces"],
-  facts: Partial<Concern> = {},
-): Concern {
+  pieces: ServiceConcern["pieces"],
+  facts: Partial<ServiceConcern> = {},
+): ServiceConcern {
   const sentence = pieces.filter((one) => typeof one === "string").join("");
   const none = { since: null, until: null, minutes: null, route: null, grew: null };
   return { kind, tone, word, sentence, pieces, ...none, ...facts };

@@ -1,7 +1,7 @@
 // Which run is looked at. A folder may hold hundreds: typing narrows the list.
 
 import { useState } from "preact/hooks";
-import type { Run } from "../data/types.ts";
+import type { ListedRun } from "../data/types.ts";
 import { bytes } from "../parts/format.ts";
 import { Icon } from "../parts/icons.tsx";
 import { Menu } from "../parts/menu.tsx";
@@ -55,7 +55,12 @@ export function RunPicker() {
   );
 }
 
-function RunList(props: { all: Run[]; names: Map<number, string>; now: Run | undefined; close: () => void }) {
+function RunList(props: {
+  all: ListedRun[];
+  names: Map<number, string>;
+  now: ListedRun | undefined;
+  close: () => void;
+}) {
   const { all, now, close } = props;
   const [text, setText] = useState("");
   const found = matching(all, text);

@@ -39,7 +39,7 @@ export class HttpSource implements Source {
     this.#watcher = watcher;
   }
 
-  runs(fresh = false): Promise<types.Runs> {
+  runs(fresh = false): Promise<types.SessionInfo> {
     return this.#json(fresh ? "api/runs?fresh=1" : "api/runs");
   }
 
@@ -52,7 +52,7 @@ export class HttpSource implements Source {
     b: readonly number[],
     options: types.Options = {},
     signal?: AbortSignal,
-  ): Promise<types.Diff> {
+  ): Promise<types.DiffAnswer> {
     return this.#json(`api/diff${query({ a: a.join(","), b: b.join(","), ...options })}`, signal);
   }
 
@@ -117,7 +117,7 @@ export class HttpSource implements Source {
     return (await this.#json<Counters>(path, signal)).counters;
   }
 
-  async path(run: number, from: number, to: number, buckets: number): Promise<types.PathPiece[]> {
+  async path(run: number, from: number, to: number, buckets: number): Promise<types.Stretch[]> {
     const path = `api/r/${run}/path${query({ from, to, buckets })}`;
     return (await this.#json<PathPieces>(path)).pieces;
   }

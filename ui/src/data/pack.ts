@@ -40,8 +40,8 @@ class PackSource implements Source {
   readonly #rows = new Map<number, Promise<Map<number, Items>>>();
   readonly #names = new Map<number, Promise<Map<number, string>>>();
 
-  runs(): Promise<types.Runs> {
-    return need(jsonSection<types.Runs>("meta"), "the list of runs");
+  runs(): Promise<types.SessionInfo> {
+    return need(jsonSection<types.SessionInfo>("meta"), "the list of runs");
   }
 
   async ask(run: number, command: string, options: types.Options = {}): Promise<types.Answer> {
@@ -66,8 +66,8 @@ class PackSource implements Source {
     return arrange(answer, options);
   }
 
-  async diff(a: readonly number[], b: readonly number[]): Promise<types.Diff> {
-    const found = await jsonSection<types.Diff>(`diff/${a.join(",")}-${b.join(",")}`);
+  async diff(a: readonly number[], b: readonly number[]): Promise<types.DiffAnswer> {
+    const found = await jsonSection<types.DiffAnswer>(`diff/${a.join(",")}-${b.join(",")}`);
     if (!found)
       throw new SourceError({
         message: "This report does not include this comparison.",
@@ -147,7 +147,7 @@ class PackSource implements Source {
     return all.counters.map((counter) => within(counter, from, to));
   }
 
-  async path(run: number, from: number, to: number): Promise<types.PathPiece[]> {
+  async path(run: number, from: number, to: number): Promise<types.Stretch[]> {
     const all = await need(jsonSection<PathPieces>(of(run, "path")), "the critical path");
     return all.pieces.filter((piece) => piece.start_ns < to && piece.start_ns + piece.dur_ns > from);
   }

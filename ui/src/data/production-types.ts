@@ -3,17 +3,17 @@
 import type { CounterSeries } from "./wire.ts";
 
 export type {
-  CounterSeries as ServiceCounter,
+  CounterSeries,
   Exemplar,
-  HeatMap as Heat,
-  KeptSpan as Span,
+  HeatMap,
+  KeptSpan,
   RouteRow,
-  ServiceConcern as Concern,
+  ServiceConcern,
   ServiceDashboard,
   ServiceEvent,
-  ServiceTone as Tone,
+  ServiceTone,
   Summary,
-  TargetSeries as TargetRow,
+  TargetSeries,
 } from "./wire.ts";
 
 /** Percents are from 0 to 100, and of one core where they are of processors. */

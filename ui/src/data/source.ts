@@ -8,7 +8,7 @@ export interface Source {
   /** Whether everything is inside this file. */
   readonly isReport: boolean;
   /** All runs; `fresh`: with what was recorded since. */
-  runs(fresh?: boolean): Promise<types.Runs>;
+  runs(fresh?: boolean): Promise<types.SessionInfo>;
   /** A command's answer, as `--format json` gives it. */
   ask(run: number, command: string, options?: types.Options, signal?: AbortSignal): Promise<types.Answer>;
   /** Two sides compared, each one or more recordings; as `stepscope diff --format json` gives it. */
@@ -17,7 +17,7 @@ export interface Source {
     b: readonly number[],
     options?: types.Options,
     signal?: AbortSignal,
-  ): Promise<types.Diff>;
+  ): Promise<types.DiffAnswer>;
   /** More than two runs, each held to the first. */
   sideBySide(runs: readonly number[], signal?: AbortSignal): Promise<types.SideBySide>;
   /** The baselines that are open; a report has none. */
@@ -45,7 +45,7 @@ export interface Source {
     signal?: AbortSignal,
   ): Promise<types.Counter[]>;
   /** The critical path between two moments. */
-  path(run: number, from: number, to: number, buckets: number): Promise<types.PathPiece[]>;
+  path(run: number, from: number, to: number, buckets: number): Promise<types.Stretch[]>;
   /** Which pages have something to show about a run, by their ids. */
   shown(run: number, signal?: AbortSignal): Promise<string[]>;
   /** A source file that the run names. */

@@ -1,4 +1,4 @@
-// The shapes that sources deal in: what the server sends, under the names used here, and what only the page knows.
+// The shapes that sources deal in: what the server sends, and what only the page knows.
 
 import type * as wire from "./wire.ts";
 
@@ -9,22 +9,22 @@ export type {
   Counter,
   Definition,
   Details,
-  DiffAnswer as Diff,
+  DiffAnswer,
   Flame,
-  GroupInfo as Group,
+  GroupInfo,
   Hits,
   Instant,
   Layout,
-  ListedRun as Run,
+  ListedRun,
   MemoryAbout,
   MemoryDevice,
   Ref,
   Relation,
-  SessionInfo as Runs,
+  SessionInfo,
   SideBySide,
   SourceFile,
-  StepInfo as StepRange,
-  Stretch as PathPiece,
+  StepInfo,
+  Stretch,
 } from "./wire.ts";
 
 /** What went wrong, and what to do; a problem that the page itself finds may have no hint. */

@@ -4,12 +4,12 @@ import { computed, effect, signal } from "@preact/signals";
 import { HttpSource } from "../data/http.ts";
 import { packedSource } from "../data/pack.ts";
 import { problemOf, type Source } from "../data/source.ts";
-import type { Problem, Run, Runs } from "../data/types.ts";
+import type { ListedRun, Problem, SessionInfo } from "../data/types.ts";
 import { numberParam } from "./route.ts";
 
 export const online = signal(true);
 export const loading = signal<{ run: number; read: number; total: number } | undefined>(undefined);
-export const runs = signal<Runs | undefined>(undefined);
+export const runs = signal<SessionInfo | undefined>(undefined);
 export const runsProblem = signal<Problem | undefined>(undefined);
 
 export const source: Source =
@@ -27,7 +27,7 @@ export const source: Source =
 export const following = signal(true);
 
 /** The run looked at: the one in the URL, else the first. */
-export const run = computed<Run | undefined>(() => {
+export const run = computed<ListedRun | undefined>(() => {
   const all = runs.value?.runs ?? [];
   const asked = numberParam("run");
   return all.find((r) => r.id === asked) ?? all[0];

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Run } from "../../src/data/types.ts";
+import type { ListedRun } from "../../src/data/types.ts";
 import { type ColumnChoice, chosenFields, named, toggledFields } from "../../src/parts/columns.tsx";
 import { exactly } from "../../src/parts/filter.tsx";
 import { windowAround } from "../../src/parts/jump.tsx";
@@ -100,7 +100,7 @@ describe("names", () => {
   });
 
   it("of runs differ", () => {
-    const run = (id: number, path: string, label: string) => ({ id, path, label }) as Run;
+    const run = (id: number, path: string, label: string) => ({ id, path, label }) as ListedRun;
     const all = [
       run(0, "/x/slow/fault.json", "fault"),
       run(1, "/x/fast/fault.json", "fault"),

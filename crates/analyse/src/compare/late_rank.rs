@@ -2,14 +2,9 @@
 //! communicates least.
 
 use crate::causes::cause::Cause;
+use crate::findings::Thresholds;
 use crate::run::Run;
 use crate::threads::activity::Activity;
-
-/// Ranks of one job step together: their mean steps differ by less than this. A heuristic, like the other numbers here.
-const MAX_STEP_DIFFERENCE: f64 = 0.15;
-/// The others communicate for at least this part of a step longer, and differ among themselves by this part of that.
-const MIN_SHARE: f64 = 0.1;
-const MAX_SPREAD: f64 = 0.5;
 
 /// A rank's mean step, and what of it the rank did nothing but communicate.
 #[derive(Copy, Clone, Debug, PartialEq)]
@@ -49,8 +44,9 @@ impl LateRank {
     }
 }
 
-/// Which rank the others wait for; none if all communicate about as long, do not step together, or are of several jobs.
-pub fn late_rank(ranks: &[RankStep]) -> Option<LateRank> {
+/// Which rank the others wait for; none if all communicate about as long, do not step together, or are of several jobs. A
+/// heuristic.
+pub fn late_rank(ranks: &[RankStep], limits: &Thresholds) -> Option<LateRank> {
     let mut ranks = ranks.to_vec();
     ranks.sort_unstable_by_key(|rank| rank.rank);
     if ranks.windows(2).any(|pair| pair[0].rank == pair[1].rank) {
@@ -62,11 +58,12 @@ pub fn late_rank(ranks: &[RankStep]) -> Option<LateRank> {
     let others_ns = *others.get(others.len().saturating_sub(1) / 2)?;
     let (shortest, longest) =
         ranks.iter().fold((i64::MAX, 0), |(low, high), rank| (low.min(rank.step_ns), high.max(rank.step_ns)));
-    let together = longest as f64 <= shortest as f64 * (1.0 + MAX_STEP_DIFFERENCE);
+    let together = longest as f64 <= shortest as f64 * (1.0 + limits.get("late_rank.max_step_difference"));
     let found = LateRank { late, others_ns };
     let waited_ns = found.waited_ns() as f64;
     let spread_ns = (others[others.len() - 1] - others[0]) as f64;
-    let stands_out = waited_ns >= MIN_SHARE * late.step_ns as f64 && spread_ns <= MAX_SPREAD * waited_ns;
+    let stands_out = waited_ns >= limits.get("late_rank.min_share") * late.step_ns as f64
+        && spread_ns <= limits.get("late_rank.max_spread") * waited_ns;
     (together && stands_out).then_some(found)
 }
 
@@ -77,7 +74,7 @@ mod tests {
     fn found(steps: &[(i64, i64)]) -> Option<(i64, i64)> {
         let rank =
             |(rank, &(step_ns, communication_ns))| RankStep { rank: rank as i64, step_ns, communication_ns };
-        late_rank(&steps.iter().enumerate().map(rank).collect::<Vec<_>>())
+        late_rank(&steps.iter().enumerate().map(rank).collect::<Vec<_>>(), &Thresholds::default())
             .map(|found| (found.late.rank, found.waited_ns()))
     }
 
@@ -88,7 +85,10 @@ mod tests {
         // Communication that takes long on every rank.
         assert_eq!(found(&[(1330, 1304), (1325, 1235), (1336, 1105), (1336, 1310)]), Some((2, 199)));
         let twice = RankStep { rank: 0, step_ns: 100, communication_ns: 80 };
-        assert_eq!(late_rank(&[twice, RankStep { communication_ns: 5, ..twice }]), None);
+        assert_eq!(
+            late_rank(&[twice, RankStep { communication_ns: 5, ..twice }], &Thresholds::default()),
+            None
+        );
         // Too little to matter, two of them, all different, not in step, alone, and none.
         for steps in [
             &[(100, 9), (101, 1)][..],

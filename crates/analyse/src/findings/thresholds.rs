@@ -55,6 +55,13 @@ pub(super) const LEAKS: &[Threshold] = thresholds! {
         "how well a straight line must fit the levels of a device when steps end, and those that a clock samples (R²)";
 };
 
+/// When the ranks of a job wait for one of them.
+pub(super) const LATE_RANK: &[Threshold] = thresholds! {
+    "late_rank.max_step_difference" = 0.15, "ranks of one job step together: by how much their mean steps may differ";
+    "late_rank.min_share" = 0.1, "share of a step for which the others communicate longer than the rank that is late";
+    "late_rank.max_spread" = 0.5, "share of that by which the others may differ among themselves";
+};
+
 /// The limits in force.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Thresholds {

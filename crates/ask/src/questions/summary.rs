@@ -78,6 +78,7 @@ pub(super) const QUESTION: Question = Question {
         run::PHASE_DEFINITIONS,
         hot::DEFINITIONS,
         heap::DEFINITIONS,
+        runs::DEFINITIONS,
     ],
     forms: &[
         Form { name: "SummaryAnswer", about: TRACES, members: &[MEMBERS] },
@@ -376,7 +377,6 @@ fn tables(
     });
     let whole = Whole::new(run);
     let findings = Part::new("findings", findings.to_vec(), move |rows| fix::table(rows, whole));
-    let document_only = |part: Part| Part { on_screen: false, ..part };
     let all = all_tables(ask);
     let if_any = |part: Part| Part { on_screen: all && !part.is_empty(), ..part };
     let causes = Part::new("causes", time::causes(run.account(), ask.device), time::table);
@@ -384,16 +384,16 @@ fn tables(
     let top =
         Part::new("top", top.rows.clone(), move |rows| largest.table(rows).title("Top", "by time per step"));
     let parts = vec![
-        document_only(steps),
-        document_only(causes),
-        document_only(top),
+        steps.off_screen(),
+        causes.off_screen(),
+        top.off_screen(),
         if_any(Part::new("gpu", gpus, super::gpu::table)),
         if_any(ops),
         if_any(regions),
         if_any(kernels),
         if_any(copies),
         if_any(memory),
-        document_only(findings),
+        findings.off_screen(),
         Part::single("info", run.info().clone(), |_| Table::default()).shown(false),
     ];
     Ok((parts, nothing))

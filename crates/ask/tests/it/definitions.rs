@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use stepscope_analyse::run::Run;
 use stepscope_analyse::scope::definition::Definition;
-use stepscope_ask::{Ask, QUESTIONS, Question, answer};
+use stepscope_ask::{Answer, Ask, QUESTIONS, Question, answer, run_row, runs_part};
 use stepscope_formats::{OpenOptions, open};
 use stepscope_model::DocumentKind;
 
@@ -99,6 +99,11 @@ fn fields_of(question: &'static Question) -> Fields {
         let ask = Ask::with(question.name, [("around", "custom-call.1")]).unwrap();
         let compiled = runs().iter().filter(|run| !run.trace().programs().is_empty());
         compiled.for_each(|run| fields.add(&answer(&ask, std::slice::from_ref(run)).unwrap()));
+    }
+    if question.lists_folder {
+        let ask = Ask::about_all(question);
+        let rows = runs().iter().map(|run| run_row(&ask, run)).collect();
+        fields.add(&Answer::new(vec![runs_part(&ask, rows)]));
     }
     if question.compares() {
         let runs: Vec<_> = runs().iter().filter(|run| question.answers_for(run.kind())).cloned().collect();

@@ -35,8 +35,12 @@ pub(crate) struct Dump {
     #[command(flatten)]
     pub(crate) stops: Stops,
 
-    /// Print JSON: all data, with full paths.
-    #[arg(long, short)]
+    /// Output format: whole stacks as a table or JSON, a line per thread as CSV or Markdown.
+    #[arg(long, value_enum, default_value_t, value_name = "FORMAT")]
+    pub(crate) format: Format,
+
+    /// The same as --format json: all data, with full paths.
+    #[arg(long, short, conflicts_with = "format")]
     pub(crate) json: bool,
 
     /// When to use colors.

@@ -4,17 +4,21 @@ mod job;
 mod process;
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 use stepscope_analyse::names::waiting::WaitKind;
-use stepscope_ask::print::{self, Role, Screen};
+use stepscope_ask::print::{self, Cell, Column, Columns, Role, Screen, Table};
+use stepscope_ask::{Answer, Part};
 use stepscope_record::spy::{SpyError, TaskState, python_processes};
 
-use self::job::Job;
+use self::job::{Job, Standing};
 use self::process::{FrameDump, ProcessDump, ThreadDump, ThreadGroup, dump};
 use super::source_paths::Shortener;
 use crate::args::Dump;
 use crate::failure::Failure;
+use crate::format::{Format, write_answer};
 use crate::input::remark;
 use crate::terminal;
 
@@ -32,23 +36,83 @@ pub(super) fn run(args: &Dump, out: &mut dyn Write) -> Result<(), Failure> {
     } else {
         dumped.push(dump(args.pid()?, args.locals, args.stops.mode())?);
     }
-    if args.json {
-        let mut all = json!({ "processes": dumped });
-        if args.all {
-            (all["standing"], all["odd_one_out"]) = Job::new(&dumped).json();
+    let format = if args.json { Format::Json } else { args.format };
+    Ok(write_answer(out, &screen, format, false, &answer(dumped, args.all))?)
+}
+
+/// `job`: where the processes are together, too.
+fn answer(dumped: Vec<ProcessDump>, job: bool) -> Answer {
+    let job = job.then(|| Job::new(&dumped).standing());
+    let threads = dumped.iter().flat_map(thread_rows).collect();
+    let mut parts = vec![
+        // On a screen whole stacks are above.
+        Part::new("threads", threads, threads_table).held_elsewhere().off_screen(),
+        Part::data("processes", dumped.clone()),
+    ];
+    let odd = job.as_ref().map(|job| job.odd_one_out.clone());
+    if let Some(Standing { groups, .. }) = &job {
+        parts.push(Part::new("standing", groups.clone(), job::table).off_screen());
+    }
+    let mut answer = Answer::new(parts);
+    if let Some(odd) = odd {
+        answer = answer.fact("odd_one_out", &odd);
+        answer.headline = odd;
+    }
+    let shown = Arc::new((dumped, job));
+    answer.above = Some(Box::new(move |out, screen| {
+        let (dumped, job) = &*shown;
+        match job {
+            Some(_) if dumped.is_empty() => writeln!(out, "no Python process of this machine can be read")?,
+            Some(job) => job.write(dumped.len(), screen, out)?,
+            None => {}
         }
-        return Ok(out.write_all(print::json(&all)?.as_bytes())?);
-    }
-    if args.all {
-        match dumped.is_empty() {
-            true => writeln!(out, "no Python process of this machine can be read")?,
-            false => Job::new(&dumped).write(&screen, out)?,
+        dumped.iter().try_for_each(|one| write_process(one, screen, out))
+    }));
+    answer
+}
+
+/// A thread in a line.
+#[derive(Debug, Serialize, JsonSchema)]
+struct ThreadRow {
+    pid: u32,
+    rank: Option<u32>,
+    thread: String,
+    native_id: Option<u32>,
+    state: String,
+    holds_gil: bool,
+    function: Option<String>,
+    file: Option<String>,
+    line: Option<u32>,
+}
+
+fn thread_rows(dumped: &ProcessDump) -> impl Iterator<Item = ThreadRow> {
+    let holder = dumped.gil_holder();
+    dumped.threads.iter().map(move |thread| {
+        let at = thread.frames.iter().find_map(|frame| Some((frame, frame.python.as_ref()?)));
+        ThreadRow {
+            pid: dumped.pid,
+            rank: dumped.rank,
+            thread: thread.name.clone(),
+            native_id: thread.native_id,
+            state: state_words(thread, holder.as_deref()).0,
+            holds_gil: thread.holds_gil,
+            function: at.map(|(frame, _)| frame.function.clone()),
+            file: at.map(|(frame, _)| dumped.paths.short(&frame.file).to_owned()),
+            line: at.map(|(_, place)| place.line),
         }
-    }
-    for one in &dumped {
-        write_process(one, &screen, out)?;
-    }
-    Ok(())
+    })
+}
+
+fn threads_table(rows: &[ThreadRow]) -> Table {
+    let place =
+        |row: &ThreadRow| Some(format!("{} ({}:{})", row.function.as_ref()?, row.file.as_ref()?, row.line?));
+    Columns::of(rows)
+        .add(Column::number("Process"), |row| Cell::text(row.pid.to_string()))
+        .add(Column::number("Rank"), |row| Cell::maybe(row.rank, |rank| Cell::text(rank.to_string())))
+        .add(Column::name("Thread"), |row| Cell::text(&row.thread))
+        .add(Column::text("State"), |row| Cell::text(&row.state))
+        .add(Column::name("Where"), |row| Cell::maybe(place(row), Cell::text))
+        .table()
 }
 
 fn write_process(dumped: &ProcessDump, screen: &Screen, out: &mut dyn Write) -> io::Result<()> {
@@ -58,7 +122,7 @@ fn write_process(dumped: &ProcessDump, screen: &Screen, out: &mut dyn Write) -> 
     let room = screen.width.max(40);
     writeln!(out, "{}", screen.paint(Role::Heading, &screen.text(&print::end_ellipsis(&title, room))))?;
     writeln!(out, "{}", screen.paint(Role::Dim, &format!("Python {}{rank}", dumped.version)))?;
-    let holder = dumped.threads.iter().find(|thread| thread.holds_gil).map(who);
+    let holder = dumped.gil_holder();
     for thread in &dumped.threads {
         writeln!(out)?;
         write_thread(thread, holder.as_deref(), &dumped.paths, screen, out)?;
@@ -93,6 +157,13 @@ fn state_words(thread: &ThreadDump, holder: Option<&str>) -> (String, Role) {
             let kernel = thread.kernel_function.as_ref().map(|f| format!(" in {f}")).unwrap_or_default();
             (format!("waits{kernel}{gil}"), Role::Dim)
         }
+    }
+}
+
+impl ProcessDump {
+    /// Who holds the interpreter's lock.
+    fn gil_holder(&self) -> Option<String> {
+        self.threads.iter().find(|thread| thread.holds_gil).map(who)
     }
 }
 

@@ -89,7 +89,7 @@ fn load(asking: &QuestionArgs, ask: &Ask) -> Result<(Vec<Arc<Run>>, Folder), Fai
     for path in &asking.more {
         runs.push(choose(&Place { path: Some(path), ..common.place() }, None)?);
     }
-    let late_rank = late_rank_words(&rows);
+    let late_rank = late_rank_words(&rows, &ask.thresholds);
     Ok((runs, Folder { late_rank, runs: (rows.len() > 1).then(|| runs_part(ask, rows)) }))
 }
 

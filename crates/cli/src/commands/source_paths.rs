@@ -9,7 +9,7 @@ use std::path::PathBuf;
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Shortens the names of files as one process sees them.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Shortener {
     pid: u32,
     folder: Option<String>,

@@ -163,6 +163,10 @@ fn a_dump_shows_threads_lines_and_locals() {
     assert_eq!(threads[0]["state"], "waiting");
     assert_eq!(threads[0]["holds_gil"], false);
     assert_eq!(threads[1]["name"], "helper");
+    let lines = stdout(&["dump", "--format", "csv", &program.pid()]);
+    assert!(lines.lines().nth(1).unwrap().ends_with("false,inner,<string>,8"), "{lines}");
+    let table = stdout(&["dump", "--format", "md", &program.pid()]);
+    assert!(table.contains("| inner (&lt;string&gt;:8) |") && table.lines().count() == 4, "{table}");
 }
 
 #[test]
@@ -552,7 +556,7 @@ threading.Event().wait()
         folded.lines().filter(has).map(count).sum()
     };
     let (asleep, of_them) = (looks(&["sleeps ("]), looks(&["sleeps (", "/libc"]));
-    assert!(asleep > 20 * 50 && of_them == asleep, "{of_them} of {asleep}\n{folded}");
+    assert!(asleep > 20 * 10 && of_them == asleep, "{of_them} of {asleep}\n{folded}");
     // Each of 21 threads is woken for the first look at it, which is twice; all of them at every sample would be twice as often
     // as they were looked at.
     assert!(woken < 21 * 4 + asleep / 10, "{woken} for {asleep}");

@@ -37,7 +37,29 @@ static PATTERNS: LazyLock<Vec<(Regex, &str)>> =
     LazyLock::new(|| WORDS.iter().map(|w| (Regex::new(w.0).unwrap(), w.1)).collect());
 
 fn complaints(place: &str, text: &str) -> Vec<String> {
-    found_in(place, text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned())), &PATTERNS)
+    let lines = text.lines().enumerate().map(|(at, line)| (at + 1, line.to_owned()));
+    found_in(place, paragraphs(lines), &PATTERNS)
+}
+
+/// Lines that follow each other as one text, with the number of the first: a sentence does not end with its line.
+fn paragraphs(lines: impl IntoIterator<Item = (usize, String)>) -> Vec<(usize, String)> {
+    let mut found: Vec<(usize, String)> = Vec::new();
+    let mut last = 0;
+    for (number, line) in lines {
+        let text = line.trim();
+        let begins = text.is_empty() || ["|", "- ", "* ", "#", "```"].iter().any(|mark| text.starts_with(mark));
+        match found.last_mut() {
+            Some((_, before))
+                if !begins && number == last + 1 && !before.is_empty() && !before.ends_with('|') =>
+            {
+                before.push(' ');
+                before.push_str(text);
+            }
+            _ => found.push((number, text.to_owned())),
+        }
+        last = number;
+    }
+    found
 }
 
 fn found_in(
@@ -84,8 +106,10 @@ static OTHER_COMMENTS: LazyLock<Regex> =
 fn other_comments(source: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     for comment in OTHER_COMMENTS.find_iter(source) {
-        let first = 1 + source[..comment.start()].matches('\n').count();
-        lines.extend(comment.as_str().lines().enumerate().map(|(at, line)| (first + at, line.to_owned())));
+        let text = comment.as_str().trim_start();
+        let first = 1 + source[..comment.end() - text.len()].matches('\n').count();
+        let words = text.lines().map(|line| line.trim_start().trim_start_matches(['#', '/', '*', ':']));
+        lines.extend(words.enumerate().map(|(at, line)| (first + at, line.to_owned())));
     }
     lines
 }
@@ -151,12 +175,12 @@ fn sources_speak_in_plain_words() {
     for path in sources {
         let place = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy();
         let [said, comments] = texts(&page(&path));
-        found.extend(found_in(&place, said.into_iter().chain(comments), &PATTERNS));
+        found.extend(found_in(&place, said.into_iter().chain(paragraphs(comments)), &PATTERNS));
     }
     let others = [("python/stepscope", ".py"), ("scripts", ".py"), ("ui/src", ".ts"), ("ui/src", ".tsx")];
     for path in others.into_iter().flat_map(|(folder, ending)| files(&root().join(folder), ending)) {
         let place = path.strip_prefix(root()).unwrap_or(&path).to_string_lossy();
-        found.extend(found_in(&place, other_comments(&page(&path)), &PATTERNS));
+        found.extend(found_in(&place, paragraphs(other_comments(&page(&path))), &PATTERNS));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
@@ -192,7 +216,7 @@ fn what_is_banned_is_found() {
         assert_eq!(complaints("x", wrong).len(), 1, "{wrong}");
     }
     let python = "x = 1  # was told\n\"\"\"What a figure\nsays.\"\"\"\n";
-    assert_eq!(found_in("x.py", other_comments(python), &PATTERNS).len(), 2);
+    assert_eq!(found_in("x.py", paragraphs(other_comments(python)), &PATTERNS).len(), 2);
     for right in [
         "93%",
         "14 ms per step",
@@ -205,6 +229,10 @@ fn what_is_banned_is_found() {
     ] {
         assert_eq!(complaints("x", right), Vec::<String>::new(), "{right}");
     }
+    assert_eq!(
+        complaints("x", "14 ms a\nstep\n\n14 ms a\n\nstep\n- 14 ms a\n- step"),
+        ["x:1: 'ms a step' (write: per step)"]
+    );
     assert_eq!(advice("| 93% | 93 % |\ntext"), " 93% \ntext");
     let source =
         "//! A colour.\nlet c = '\"'; // a colour\nlet s = \"one \\\n    colour\";\nlet one = \"colour\";";

@@ -11,7 +11,7 @@ use super::error::{SpyError, Unreadable};
 use super::layout::{Layout, published};
 use super::layouts::LAYOUTS;
 use super::memory::Memory;
-use super::processes::is_ending;
+use super::tasks;
 
 /// A list of mappings longer than this is not read.
 const MAX_MAPS: usize = 64 << 20;
@@ -114,7 +114,7 @@ pub(super) fn find(pid: u32, memory: &mut Memory, files: &mut Files) -> Result<P
             "CPython 3.9 to 3.13 have that symbol; older ones, PyPy and Pythons without any symbols cannot be read",
         ));
     }
-    if is_ending(pid) {
+    if tasks::is_ending(pid) {
         return Err(SpyError::new(
             format!("process {pid} has ended, and its parent has not collected it yet: {}", command(pid)),
             "`stepscope dump --all` lists the Python processes of this machine",

@@ -6,7 +6,8 @@ use foldhash::fast::RandomState;
 use hashbrown::HashSet;
 
 use super::command_line::command;
-use super::{find, tasks};
+use super::find;
+use super::tasks::{self, Stat, stat};
 
 /// Processes that are sampled.
 const MAX_PROCESSES: usize = 65_536;
@@ -85,33 +86,6 @@ pub(super) fn parent(pid: u32) -> Option<u32> {
     stat(pid).map(|stat| stat.parent)
 }
 
-/// Whether a process is on its way out, waits for its parent to notice its end, or is gone. Its memory cannot be read any
-/// more, nor while it becomes another program: then its command line is empty too, but it will have one.
-pub(super) fn is_ending(pid: u32) -> bool {
-    stat(pid).is_none_or(|stat| stat.flags & EXITING != 0)
-}
-
-/// What the system calls `PF_EXITING`.
-const EXITING: u32 = 4;
-
-/// What the system says about a process in one line.
-struct Stat {
-    parent: u32,
-    flags: u32,
-    /// When it was started.
-    started: u64,
-}
-
-fn stat(pid: u32) -> Option<Stat> {
-    let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
-    let end = line.iter().rposition(|byte| *byte == b')')?;
-    let mut words = std::str::from_utf8(line.get(end + 2..)?).ok()?.split(' ');
-    // The state, the parent, five fields later the flags, and 13 later the start.
-    let parent = words.nth(1)?.parse().ok()?;
-    let flags = words.nth(4)?.parse().ok()?;
-    Some(Stat { parent, flags, started: words.nth(12)?.parse().ok()? })
-}
-
 fn all() -> Vec<u32> {
     let Ok(folder) = fs::read_dir("/proc") else { return Vec::new() };
     let numbers = folder.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -188,12 +162,12 @@ mod tests {
         let process = Process::with_pid(child.id());
         assert!(searched(std::process::id()).contains(&child.id()));
         let _ = child.kill();
-        // Nobody has taken note of its end yet.
-        while !is_ending(child.id()) {
+        // No one has taken note of its end yet.
+        while !tasks::is_ending(child.id()) {
             std::thread::yield_now();
         }
         let _ = child.wait();
-        assert!(is_ending(child.id()) && !is_ending(std::process::id()));
+        assert!(tasks::is_ending(child.id()) && !tasks::is_ending(std::process::id()));
         assert!(found.contains(&child.id()));
         let process = process.unwrap();
         assert_eq!((process.rank, process.local_rank), (Some(3), Some(1)));

@@ -7,10 +7,10 @@ use hashbrown::HashMap;
 
 use super::following::ChildTracker;
 use super::lock::ThreadActivity;
-use super::processes::is_ending;
 use super::program::{OwnNames, ProgramCode};
 use super::sampled::{FrameLine, Function, LockRun, SampledThread, StackRun};
 use super::self_reported_name::{is_named, loader_name};
+use super::tasks::is_ending;
 use super::{CodeId, Frame, Mode, Process, Spy, SpyError, Stats, ThreadSample, resume_stragglers};
 use crate::lock::Lock;
 

@@ -255,6 +255,33 @@ fn numbers_of(pid: u32, thread: u32) -> Option<Vec<u32>> {
     line.split_ascii_whitespace().map(|number| number.parse().ok()).collect()
 }
 
+/// Whether a process is on its way out, waits for its parent to notice its end, or is gone. Its memory cannot be read any
+/// more, nor while it becomes another program: then its command line is empty too, but it will have one.
+pub(super) fn is_ending(pid: u32) -> bool {
+    stat(pid).is_none_or(|stat| stat.flags & EXITING != 0)
+}
+
+/// What the system calls `PF_EXITING`.
+const EXITING: u32 = 4;
+
+/// What the system says about a process in one line.
+pub(super) struct Stat {
+    pub(super) parent: u32,
+    flags: u32,
+    /// When it was started.
+    pub(super) started: u64,
+}
+
+pub(super) fn stat(pid: u32) -> Option<Stat> {
+    let line = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let end = line.iter().rposition(|byte| *byte == b')')?;
+    let mut words = std::str::from_utf8(line.get(end + 2..)?).ok()?.split(' ');
+    // The state, the parent, five fields later the flags, and 13 later the start.
+    let parent = words.nth(1)?.parse().ok()?;
+    let flags = words.nth(4)?.parse().ok()?;
+    Some(Stat { parent, flags, started: words.nth(12)?.parse().ok()? })
+}
+
 /// Threads of a process.
 pub(super) fn threads(pid: u32) -> Vec<u32> {
     let Ok(folder) = fs::read_dir(format!("/proc/{pid}/task")) else { return Vec::new() };

@@ -1,7 +1,7 @@
 // Every place of both runs: what changed there, by how much, and whether that is more than noise.
 
 import { useMemo } from "preact/hooks";
-import type { Diff } from "../../data/types.ts";
+import type { DiffAnswer } from "../../data/types.ts";
 import type { ChangeRow } from "../../data/wire.ts";
 import { dash } from "../../parts/browse.tsx";
 import { Facts } from "../../parts/facts.tsx";
@@ -27,7 +27,7 @@ import {
 import { amountOf, toneOf } from "./waterfall-chart.tsx";
 
 interface Props {
-  of: Diff;
+  of: DiffAnswer;
   words: CauseWords;
   /** The runs compared. */
   a: number;
@@ -84,7 +84,7 @@ export function ChangesCard({ of, words, a, b }: Props) {
   );
 }
 
-function columnsOf(of: Diff, words: CauseWords): Column<ChangeRow>[] {
+function columnsOf(of: DiffAnswer, words: CauseWords): Column<ChangeRow>[] {
   const { definitions } = of;
   const largest = Math.max(...of.rows.map((row) => Math.abs(row.delta_ns)), 1);
   // Nothing is known about it where a side has one step.

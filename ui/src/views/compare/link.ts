@@ -1,6 +1,6 @@
 // Two timelines that show the same stretch of their steps: whichever moves, the other follows. Pure but for what it moves.
 
-import type { Layout, StepRange } from "../../data/types.ts";
+import type { Layout, StepInfo } from "../../data/types.ts";
 import type { Extent, Span } from "../timeline/visible-span.ts";
 
 /** What is needed of a timeline's model. */
@@ -15,23 +15,23 @@ export interface Movable {
 const MARGIN_SHARE = 0.02;
 
 /** The steps of a run; the whole of it where there are none. */
-export function stepsOf({ steps, work_ns: [from, to] }: Pick<Layout, "steps" | "work_ns">): StepRange[] {
+export function stepsOf({ steps, work_ns: [from, to] }: Pick<Layout, "steps" | "work_ns">): StepInfo[] {
   if (steps.length > 0) return steps;
   return [{ step: -1, name: "whole trace", start_ns: from, end_ns: Math.max(to, from + 1) }];
 }
 
 /** The step in the middle by length, of an even number the shorter of the two. */
-export function medianStep(steps: readonly StepRange[]): StepRange | undefined {
+export function medianStep(steps: readonly StepInfo[]): StepInfo | undefined {
   const sorted = [...steps].sort((a, b) => lengthOf(a) - lengthOf(b) || a.start_ns - b.start_ns);
   return sorted[Math.ceil(sorted.length / 2) - 1];
 }
 
-export function lengthOf({ start_ns, end_ns }: StepRange): number {
+export function lengthOf({ start_ns, end_ns }: StepInfo): number {
   return end_ns - start_ns;
 }
 
 /** A window around both steps, counted from where they begin. */
-export function windowOf(a: StepRange, b: StepRange): Span {
+export function windowOf(a: StepInfo, b: StepInfo): Span {
   const longer = Math.max(lengthOf(a), lengthOf(b), 1);
   return { from: -MARGIN_SHARE * longer, to: (1 + MARGIN_SHARE) * longer };
 }

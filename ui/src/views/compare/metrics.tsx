@@ -1,6 +1,6 @@
 // What the step time alone does not say: other metrics of both runs, and findings that came, went or stayed.
 
-import type { Diff } from "../../data/types.ts";
+import type { DiffAnswer } from "../../data/types.ts";
 import type { FindingState, MetricRow } from "../../data/wire.ts";
 import { digits } from "../../parts/format.ts";
 import { measured } from "../../parts/measured.ts";
@@ -8,7 +8,7 @@ import { PlainTable } from "../../parts/plain-table.tsx";
 import { Card, Empty } from "../../parts/states.tsx";
 import { signedShare } from "./waterfall-chart.tsx";
 
-export function MetricsCard({ of }: { of: Diff }) {
+export function MetricsCard({ of }: { of: DiffAnswer }) {
   return (
     <Card title="Metrics" note="of the steps">
       <div class="compare-scroll">
@@ -57,7 +57,7 @@ const STATES: Record<FindingState, { word: string; tone: string }> = {
   both: { word: "still there", tone: "quiet" },
 };
 
-export function FindingsCard({ of }: { of: Diff }) {
+export function FindingsCard({ of }: { of: DiffAnswer }) {
   return (
     <Card title="Findings" note="what appeared, what went away, what is still there">
       {of.findings.length === 0 ? (

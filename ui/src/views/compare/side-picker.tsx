@@ -1,6 +1,6 @@
 // One side of the comparison: its recording, and more recordings of the same program.
 
-import type { Run } from "../../data/types.ts";
+import type { ListedRun } from "../../data/types.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Menu } from "../../parts/menu.tsx";
 import { toggled, withFirst } from "./sides.ts";
@@ -10,7 +10,7 @@ interface Props {
   side: readonly number[];
   /** What the other side has: no recording is on both. */
   other: readonly number[];
-  runs: readonly Run[];
+  runs: readonly ListedRun[];
   names: Map<number, string>;
   /** A report has the comparison of its own runs only. */
   fixed: boolean;

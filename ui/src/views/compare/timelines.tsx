@@ -1,7 +1,7 @@
 // Two timelines, one above the other: a step of each from its start, at one scale, moved and zoomed together.
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import type { Layout, StepRange } from "../../data/types.ts";
+import type { Layout, StepInfo } from "../../data/types.ts";
 import { shortName, signedTime, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { Await, Card, Empty } from "../../parts/states.tsx";
@@ -44,9 +44,9 @@ export function Timelines({ a, b }: { a: number; b: number }) {
   );
 }
 
-function chosenStep(layout: Layout, asked: string | undefined): StepRange {
+function chosenStep(layout: Layout, asked: string | undefined): StepInfo {
   const steps = stepsOf(layout);
-  return steps.find((one) => String(one.step) === asked) ?? (medianStep(steps) as StepRange);
+  return steps.find((one) => String(one.step) === asked) ?? (medianStep(steps) as StepInfo);
 }
 
 function Both({ pair }: { pair: Pair }) {
@@ -125,7 +125,7 @@ function modelOf(run: number, layout: Layout): Model {
 }
 
 /** Aligns the two by their steps; the window is in the URL, counted from where the steps begin. */
-function useLinked(models: [Model, Model], steps: readonly [StepRange, StepRange]): void {
+function useLinked(models: [Model, Model], steps: readonly [StepInfo, StepInfo]): void {
   const [a, b] = models;
   const [stepA, stepB] = steps;
   useEffect(() => {
@@ -227,7 +227,7 @@ function Difference({ models }: { models: [Model, Model] }) {
   );
 }
 
-function StepChoice(props: { label: string; name: string; layout: Layout; step: StepRange }) {
+function StepChoice(props: { label: string; name: string; layout: Layout; step: StepInfo }) {
   const steps = stepsOf(props.layout);
   if (steps.length < 2) return null;
   const usual = medianStep(steps);

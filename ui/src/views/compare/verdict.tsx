@@ -1,7 +1,7 @@
 // Did it help? The verdict, what it rests on, and what makes the two runs unlike.
 
 import type { ComponentChildren } from "preact";
-import type { Diff } from "../../data/types.ts";
+import type { DiffAnswer } from "../../data/types.ts";
 import type { ComparisonVerdict, StepSide } from "../../data/wire.ts";
 import { many, signedTime, time } from "../../parts/format.ts";
 import { Icon, type IconName } from "../../parts/icons.tsx";
@@ -16,7 +16,7 @@ const GRADES: Record<ComparisonVerdict, { word: string; icon: IconName }> = {
 };
 
 /** `brief`: only what follows, where something else is looked at. */
-export function Verdict({ of, brief }: { of: Diff; brief: boolean }) {
+export function Verdict({ of, brief }: { of: DiffAnswer; brief: boolean }) {
   const { judged } = of;
   // Few steps prove nothing, but where not a nanosecond differs nothing is unclear either.
   const isSame = of.delta_ns === 0 && of.rows.every((row) => row.change === "same");
@@ -33,7 +33,7 @@ export function Verdict({ of, brief }: { of: Diff; brief: boolean }) {
 }
 
 /** Why, between which steps, and what to keep in mind. */
-function Reasons({ of }: { of: Diff }) {
+function Reasons({ of }: { of: DiffAnswer }) {
   const { judged, before, after, unlike } = of;
   const text = (field: string) => definition(of.definitions, field);
   return (

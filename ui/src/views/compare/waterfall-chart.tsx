@@ -1,6 +1,6 @@
 // What made the difference: a bar for each cause, from the step before to the step after.
 
-import type { Diff } from "../../data/types.ts";
+import type { DiffAnswer } from "../../data/types.ts";
 import type { Cause } from "../../data/wire.ts";
 import { many, percent, signedTime, time } from "../../parts/format.ts";
 import { Defined, Label } from "../../parts/metric.tsx";
@@ -9,7 +9,7 @@ import { tipOn } from "../../parts/tip.tsx";
 import type { CauseWords } from "./cause-words.ts";
 import { type Bar, shareOf, type Waterfall, waterfall } from "./waterfall.ts";
 
-export function WaterfallCard({ of, words }: { of: Diff; words: CauseWords }) {
+export function WaterfallCard({ of, words }: { of: DiffAnswer; words: CauseWords }) {
   const chart = waterfall(of.before.mean_ns, of.after.mean_ns, of.causes);
   return (
     <Card title="What made the difference" note={`per step, ${whoseTime(of)}`} class="waterfall-card">
@@ -46,13 +46,13 @@ export function WaterfallCard({ of, words }: { of: Diff; words: CauseWords }) {
 }
 
 /** Whose time is divided: a device's, or that of the main thread where nothing ran on one. */
-function whoseTime({ before, after }: Diff): string {
+function whoseTime({ before, after }: DiffAnswer): string {
   const name = (device: number | null) => (device === null ? "the main thread" : `GPU ${device}`);
   const [one, other] = [name(before.device), name(after.device)];
   return one === other ? `on ${one}` : `on ${one} before and ${other} after`;
 }
 
-function Line(props: { bar: Bar; chart: Waterfall; of: Diff; words: CauseWords; at: number }) {
+function Line(props: { bar: Bar; chart: Waterfall; of: DiffAnswer; words: CauseWords; at: number }) {
   const { bar, chart, of, words } = props;
   const isStep = bar.kind === "before" || bar.kind === "after";
   const name = nameOf(bar, words, chart.bars.length === 3);
@@ -90,7 +90,7 @@ function BarMark({ bar, chart }: { bar: Bar; chart: Waterfall }) {
   );
 }
 
-function Tip({ bar, of, name, text }: { bar: Bar; of: Diff; name: string; text: string | undefined }) {
+function Tip({ bar, of, name, text }: { bar: Bar; of: DiffAnswer; name: string; text: string | undefined }) {
   if (bar.kind === "before" || bar.kind === "after") {
     const { mean_ns, p50_ns, p95_ns, steps } = bar.kind === "before" ? of.before : of.after;
     return (

@@ -1,6 +1,6 @@
 // The regions of one request as bars inside each other: how deep, from where to where, how much of it their own. Pure.
 
-import type { Exemplar, Span } from "../../data/production-types.ts";
+import type { Exemplar, KeptSpan } from "../../data/production-types.ts";
 
 export interface PlacedSpan {
   name: string;
@@ -49,7 +49,7 @@ export function placed({ spans, latency_ns }: Pick<Exemplar, "spans" | "latency_
   return rows;
 }
 
-const start = (span: Span) => span.start_ns;
+const start = (span: KeptSpan) => span.start_ns;
 
 /** Time of the request in no region. */
 export function outside({ spans, latency_ns }: Pick<Exemplar, "spans" | "latency_ns">): number {

@@ -1,6 +1,6 @@
 // The targets: which are kept, what is left of their error budgets, how fast it goes.
 
-import type { ServiceDashboard, TargetRow } from "../../data/production-types.ts";
+import type { ServiceDashboard, TargetSeries } from "../../data/production-types.ts";
 import { rowsOf } from "../../data/rows.ts";
 import { FAST_BURN_TIMES, SLOW_BURN_TIMES } from "../../data/wire.ts";
 import { count, many, percent } from "../../parts/format.ts";
@@ -33,7 +33,7 @@ export function Targets({ of }: { of: ServiceDashboard }) {
   );
 }
 
-function columns(of: ServiceDashboard): Column<TargetRow>[] {
+function columns(of: ServiceDashboard): Column<TargetSeries>[] {
   const windows = of.targets[0]?.burn.map((one) => one.minutes) ?? [];
   return [
     {
@@ -57,7 +57,7 @@ function columns(of: ServiceDashboard): Column<TargetRow>[] {
     }),
     defined(of.definitions, "budget_left", { cell: (row) => <Budget left={row.budget_left} /> }),
     ...windows.map(
-      (minutes, at): Column<TargetRow> => ({
+      (minutes, at): Column<TargetSeries> => ({
         field: `burn-${minutes}`,
         label: `${at === 0 ? `${labelOf(of.definitions, "rate")} ` : ""}${minutes < 60 ? `${minutes} m` : `${minutes / 60} h`}`,
         text: definition(of.definitions, "rate"),
@@ -67,7 +67,7 @@ function columns(of: ServiceDashboard): Column<TargetRow>[] {
   ];
 }
 
-function State({ row }: { row: TargetRow }) {
+function State({ row }: { row: TargetSeries }) {
   const [look, icon, word] = row.alert
     ? (["tone-bad", "warn", `burning ${row.alert}`] as const)
     : row.kept

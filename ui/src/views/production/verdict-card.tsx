@@ -1,6 +1,6 @@
 // The verdict as the reader meets it: one sentence, the facts beside it, and a request that shows it.
 
-import type { Concern, ServiceDashboard, Tone } from "../../data/production-types.ts";
+import type { ServiceConcern, ServiceDashboard, ServiceTone } from "../../data/production-types.ts";
 import { about, time } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { pushParams } from "../../session/route.ts";
@@ -10,7 +10,7 @@ import { counterText } from "./words.ts";
 import { MomentLink } from "./zoom.tsx";
 
 const ICONS = { bad: "warn", warn: "warn", good: "check", none: "info" } as const satisfies Record<
-  Tone,
+  ServiceTone,
   string
 >;
 /** More would hide the first. */
@@ -18,8 +18,8 @@ const MAX_OTHER_VERDICTS = 3;
 const MAX_MOVERS = 2;
 
 /** The sentence of the server, with times as the reader's clock shows them. */
-export function sentenceOf({ pieces }: Concern, zone: Zone): string {
-  const text = (piece: Concern["pieces"][number]) => {
+export function sentenceOf({ pieces }: ServiceConcern, zone: Zone): string {
+  const text = (piece: ServiceConcern["pieces"][number]) => {
     if (typeof piece === "string") return piece;
     const { from, until, near } = piece;
     return until === null ? shortMoment(from, near, zone) : stretchOf(from, until, near, zone);

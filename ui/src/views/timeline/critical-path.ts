@@ -1,7 +1,7 @@
 // The critical path: which slices lie on it, and the lane that shows its pieces one after the other.
 
 import { SHADE_COUNT } from "../../data/name-store.ts";
-import type { PathPiece } from "../../data/types.ts";
+import type { Stretch } from "../../data/types.ts";
 import type { DrawList } from "../../draw/list.ts";
 import { type Palette, sliceCell, slot, wantsDarkText } from "../../draw/palette.ts";
 import { firstAfter } from "./counter-cells.ts";
@@ -35,7 +35,7 @@ const CATEGORY: Record<string, number> = {
   idle: 12,
 };
 
-export function makePath(pieces: readonly PathPiece[]): CriticalPath {
+export function makePath(pieces: readonly Stretch[]): CriticalPath {
   const sorted = [...pieces].sort((a, b) => a.start_ns - b.start_ns);
   const slices = Float64Array.from(sorted, (piece) => piece.slice ?? NO_SLICE);
   const onPath = new Map<number, number[]>();

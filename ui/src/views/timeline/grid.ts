@@ -1,6 +1,6 @@
 // Lines behind the slices: round times, and where training steps begin. Pure.
 
-import type { StepRange } from "../../data/types.ts";
+import type { StepInfo } from "../../data/types.ts";
 import { pack, parseColor } from "../../draw/color.ts";
 import type { DrawList } from "../../draw/list.ts";
 import type { Palette } from "../../draw/palette.ts";
@@ -17,7 +17,7 @@ const STEP_ALPHA = 120;
 export function gridLines(
   list: DrawList,
   screen: Screen,
-  steps: readonly StepRange[],
+  steps: readonly StepInfo[],
   palette: Palette,
   top: number,
   bottom: number,

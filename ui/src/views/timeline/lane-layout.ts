@@ -1,6 +1,6 @@
 // Which lanes there are and how high each is: steps and pinned lanes on top, the others below, scrolled. Pure.
 
-import type { Counter, Group, Layout } from "../../data/types.ts";
+import type { Counter, GroupInfo, Layout } from "../../data/types.ts";
 
 export const ROW_HEIGHT = 20;
 /** Between two rows of a lane. */
@@ -26,7 +26,7 @@ export interface Lane {
   canFold: boolean;
   pinned: boolean;
   canPin: boolean;
-  group?: Group;
+  group?: GroupInfo;
   counter?: string;
   /** Within its part (pinned or scrolled). */
   y: number;
@@ -106,7 +106,7 @@ function placesOf(lanes: readonly Lane[]): Map<number, Place> {
   return places;
 }
 
-function groupLane(layout: Layout, group: Group, choice: LaneChoice): Draft {
+function groupLane(layout: Layout, group: GroupInfo, choice: LaneChoice): Draft {
   const key = `g${group.id}`;
   const folded = choice.folded.has(key) && group.rows.length > 1;
   const rows = folded ? group.rows.slice(0, 1) : group.rows;

@@ -16,6 +16,8 @@ pub(super) const RULE: Rule = Rule {
         "exposed_copies.min_exposed_share" = 0.5, "share of the time of these copies during which no kernel ran";
         "exposed_copies.max_copy_share" = 0.9,
             "share of the steps in copies above which there is nothing left to hide them behind";
+        "exposed_copies.min_share" = 0.05,
+            "share of a step in which arrays are prepared and copied, where JAX or TensorFlow do that";
     },
     trials: &["async-copies"],
     other_frameworks: OtherFrameworks::Words(reword),

@@ -18,6 +18,9 @@ pub(super) const RULE: Rule = Rule {
     thresholds: thresholds! {
         "profiler_overhead.min_share" = 0.1,
             "share of the step that recording stacks, shapes and memory is estimated to take";
+        "profiler_overhead.max_cost_ratio" = 5.0,
+            "what recorded steps take longer, divided by what their events cost, above which larger inputs or a busy machine \
+             made the difference";
     },
     check,
     ..USUAL
@@ -37,10 +40,6 @@ impl Events {
         self.optional_ns(shapes) + self.operators as f64 * PER_OPERATOR_NS + self.calls as f64 * PER_CALL_NS
     }
 }
-
-/// Where recorded steps take longer than those before them by so many times what their events cost, something else made
-/// the difference: larger inputs, or a machine with more to do.
-const MAX_EVENT_COST_RATIO: f64 = 5.0;
 
 /// Host events of the steps.
 #[derive(Default)]
@@ -64,7 +63,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let share = visible as f64 / context.step_ns().max(1) as f64;
     let cost_ns = context.recording().slowness * events.all_ns(shapes);
     let recorded_ns = (visible - pauses) as f64 * context.steps().steps.len() as f64;
-    if recorded_ns > MAX_EVENT_COST_RATIO * cost_ns {
+    if recorded_ns > context.threshold("profiler_overhead.max_cost_ratio") * cost_ns {
         return Vec::new();
     }
     // What every recording pays is said beside the step's time; a finding is about what can be switched off.

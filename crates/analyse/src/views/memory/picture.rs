@@ -2,8 +2,8 @@
 //!
 //! A column of pixels shows the stack of one state: of those that begin in the column, the one with the highest sum, so
 //! no peak is lost however far away one looks. A pixel shows the band at its middle. What is alive in the window but in no
-//! pixel is thinner than one or shorter than a column, and is counted. What a picture costs is bounded by its pixels and one
-//! look at every band.
+//! pixel is thinner than one or shorter than a column, and is counted. What a picture costs is bounded by its pixels and the
+//! number of bands.
 
 use super::bands::{Band, Bands};
 

@@ -17,8 +17,8 @@ use crate::rows::arrange;
 /// Causes with less than this share of the time have no column of their own.
 const MIN_COLUMN_SHARE: f64 = 0.01;
 
-/// Rows that are made however many devices and steps there are; beyond, only as many as there are devices and steps in
-/// all, times this.
+/// Rows that are made however many devices and steps there are; beyond, only as many as there are devices and steps,
+/// times this.
 const MAX_ROWS: usize = 10_000;
 const ROWS_EACH: usize = 8;
 

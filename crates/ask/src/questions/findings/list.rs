@@ -104,7 +104,7 @@ fn rules_part(thresholds: &Thresholds) -> Part {
             .table()
             .title("Rules", "turn one off with `off = [\"rule\"]` under [findings] in stepscope.toml")
     });
-    Part { on_screen: false, ..part }
+    part.off_screen()
 }
 
 fn thresholds_part(thresholds: &Thresholds) -> Part {
@@ -121,5 +121,5 @@ fn thresholds_part(thresholds: &Thresholds) -> Part {
                 "set one with `\"name\" = value` under [findings.thresholds] in stepscope.toml",
             )
     });
-    Part { on_screen: false, ..part }
+    part.off_screen()
 }

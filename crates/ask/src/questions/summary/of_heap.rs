@@ -52,16 +52,17 @@ pub(super) fn answer(ask: &Ask, run: &Run, profile: &Profile) -> Answer {
     };
     let mut left: Vec<HeapLineRow> = report.lines.iter().filter(|row| row.live_bytes > 0).cloned().collect();
     left.order_by_key(|row| std::cmp::Reverse((row.growth_bytes.unwrap_or(0).max(0), row.live_bytes)));
-    let document_only = |part: Part| Part { on_screen: false, ..part };
     let top = |rows: &[HeapLineRow]| rows.iter().take(MAX_ROWS).cloned().collect::<Vec<_>>();
     let parts = vec![
-        document_only(Part::new("heap_lines", top(&report.lines), |rows| {
+        Part::new("heap_lines", top(&report.lines), |rows| {
             lines_table(rows, false).title("Who held the peak", "`stepscope memory` shows all")
-        })),
-        document_only(Part::new("left_lines", top(&left), |rows| {
+        })
+        .off_screen(),
+        Part::new("left_lines", top(&left), |rows| {
             lines_table(rows, true).title("What was left at the end", "`stepscope memory --leaks` shows all")
-        })),
-        document_only(Part::data("advice", advice.clone())),
+        })
+        .off_screen(),
+        Part::data("advice", advice.clone()),
     ];
     let (facts, device) = (&report.facts, of_device(run));
     let mut answer = Answer::new(parts)

@@ -45,15 +45,16 @@ pub(super) fn answer(ask: &Ask, run: &Run, profile: &Profile) -> Answer {
     let rows = spots.as_ref().map(|spots| (spots.functions.clone(), spots.lines.clone())).unwrap_or_default();
     let found = if ask.no_findings { Vec::new() } else { findings::findings(run, &ask.thresholds) };
     let whole = Whole::new(run);
-    let document_only = |part: Part| Part { on_screen: false, ..part };
     let parts = vec![
-        document_only(Part::new("hot_functions", rows.0, move |rows| {
+        Part::new("hot_functions", rows.0, move |rows| {
             functions_table(rows, unit).title("Functions", "`stepscope functions` shows all")
-        })),
-        document_only(Part::new("hot_lines", rows.1, move |rows| {
+        })
+        .off_screen(),
+        Part::new("hot_lines", rows.1, move |rows| {
             lines_table(rows, unit).title("Lines", "`stepscope lines` shows all")
-        })),
-        document_only(Part::new("findings", found.clone(), move |rows| fix::table(rows, whole))),
+        })
+        .off_screen(),
+        Part::new("findings", found.clone(), move |rows| fix::table(rows, whole)).off_screen(),
     ];
     let mut answer =
         Answer::new(parts).fact("verdict", &verdict).fact("notes", &run.info().notes).fact("unit", &unit);

@@ -3,11 +3,23 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_analyse::compare::{LateRank, RankStep, late_rank};
+use stepscope_analyse::findings::Thresholds;
 use stepscope_analyse::run::Run;
+use stepscope_analyse::scope::definition::{Definition, definitions};
 
 use crate::answer::Part;
 use crate::ask::Ask;
 use crate::print::{Cell, Column, Columns, Role, Table, units};
+
+pub(super) const DEFINITIONS: &[Definition] = definitions! {
+    "events", "Events" => "Events in the file, those of kinds that no table counts included.";
+    "mean_step_ns", "Mean step" => "Mean wall time of the recorded steps, with what recording costs.";
+    "gpu_utilization", "GPU utilization" => "Of the device of this trace that was busy longest: share of the steps during which a kernel ran.";
+    "communicates_ns", "Communicates" =>
+        "What a rank does nothing but communicate for, per step, of the device where that is most: waiting for ranks that \
+         come late is part of it. The rank that the others wait for communicates least, so it is called late if the others \
+         communicate for at least late_rank.min_share of a step longer, and about equally long. A heuristic.";
+};
 
 /// One trace of several.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -21,7 +33,7 @@ pub struct RunRow {
     mean_step_ns: Option<i64>,
     gpu_utilization: Option<f64>,
     /// What a rank does nothing but communicate for, per step: waiting for a late one included.
-    communication_ns: Option<i64>,
+    communicates_ns: Option<i64>,
     #[serde(skip)]
     step: Option<RankStep>,
 }
@@ -41,7 +53,7 @@ pub fn run_row(ask: &Ask, run: &Run) -> RunRow {
         steps: if steps.synthetic { 0 } else { steps.steps.len() },
         mean_step_ns: run.breakdown().average.map(|a| a.wall_ns),
         gpu_utilization: run.gpu().devices.iter().filter_map(|d| d.utilization).reduce(f64::max),
-        communication_ns: step.map(|step| step.communication_ns),
+        communicates_ns: step.map(|step| step.communication_ns),
         step,
     }
 }
@@ -64,8 +76,8 @@ fn table(runs: &[RunRow]) -> Table {
         .add(Column::number("Events").priority(80), |r| Cell::count(r.events))
         .add(Column::number("Steps").priority(100), |r| Cell::count(r.steps as u64))
         .add(Column::number("Mean step").keep(), |r| Cell::maybe(r.mean_step_ns, Cell::time))
-        .add_if(runs.iter().any(|r| r.communication_ns > Some(0)), Column::number("Communicates").keep(), |r| {
-            Cell::maybe(r.communication_ns, Cell::time).role(Role::Comm)
+        .add_if(runs.iter().any(|r| r.communicates_ns > Some(0)), Column::number("Communicates").keep(), |r| {
+            Cell::maybe(r.communicates_ns, Cell::time).role(Role::Comm)
         })
         .add(Column::number("GPU utilization").priority(120), |r| {
             Cell::maybe(r.gpu_utilization, |v| Cell::share(v).role(Role::Device))
@@ -75,9 +87,9 @@ fn table(runs: &[RunRow]) -> Table {
 }
 
 /// Which rank the others wait for, in a sentence; none if they do not.
-pub fn late_rank_words(runs: &[RunRow]) -> Option<String> {
+pub fn late_rank_words(runs: &[RunRow], limits: &Thresholds) -> Option<String> {
     let steps: Vec<RankStep> = runs.iter().filter_map(|run| run.step).collect();
-    let found: LateRank = late_rank(&steps)?;
+    let found: LateRank = late_rank(&steps, limits)?;
     let RankStep { rank, communication_ns, .. } = found.late;
     let others = if steps.len() == 2 { "the other communicates" } else { "the others communicate" };
     Some(format!(

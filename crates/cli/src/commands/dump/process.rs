@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 use stepscope_analyse::names::waiting::Waits;
 use stepscope_analyse::threads::waiting::{StackFrame, Waiting, waits_for};
@@ -10,7 +11,7 @@ use stepscope_record::spy::{Frame, Mode, Process, Spy, SpyError, TaskState};
 use super::super::source_paths::{Shortener, source_line};
 
 /// A place in a function.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct FrameDump {
     pub(super) function: String,
     pub(super) file: String,
@@ -21,11 +22,12 @@ pub(super) struct FrameDump {
     native: bool,
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct PythonPlace {
     pub(super) line: u32,
     pub(super) source: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_map")]
+    #[schemars(with = "HashMap<String, String>")]
     pub(super) locals: Vec<(String, String)>,
 }
 
@@ -34,12 +36,13 @@ fn as_map<S: Serializer>(locals: &[(String, String)], to: S) -> Result<S::Ok, S:
 }
 
 /// A thread and its stack.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct ThreadDump {
     pub(super) name: String,
     pub(super) ident: u64,
     pub(super) native_id: Option<u32>,
     #[serde(rename = "state", serialize_with = "as_word")]
+    #[schemars(with = "Option<String>")]
     pub(super) doing: Option<TaskState>,
     pub(super) holds_gil: bool,
     pub(super) waits_for: Option<Waits>,
@@ -67,7 +70,7 @@ impl ThreadDump {
     }
 }
 
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct ProcessDump {
     pub(super) pid: u32,
     pub(super) parent: u32,
@@ -84,7 +87,7 @@ pub(super) struct ProcessDump {
 }
 
 /// Threads that Python does not know, in the same functions.
-#[derive(Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(super) struct ThreadGroup {
     /// Without a trailing number.
     pub(super) names: Vec<String>,

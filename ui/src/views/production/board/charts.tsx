@@ -1,6 +1,6 @@
 // The charts of the board, from what users notice down to what the machine did.
 
-import type { ServiceCounter, ServiceDashboard } from "../../../data/production-types.ts";
+import type { CounterSeries, ServiceDashboard } from "../../../data/production-types.ts";
 import { FAST_BURN_TIMES, SLOW_BURN_TIMES } from "../../../data/wire.ts";
 import { roundLabel, ticksAround } from "../../../parts/charts/ticks.ts";
 import { Choice } from "../../../parts/choice.tsx";
@@ -171,8 +171,8 @@ function Burns(props: Props) {
 }
 
 /** Counters of one name, a line per device. */
-function byName(counters: readonly ServiceCounter[]): ServiceCounter[][] {
-  const groups = new Map<string, ServiceCounter[]>();
+function byName(counters: readonly CounterSeries[]): CounterSeries[][] {
+  const groups = new Map<string, CounterSeries[]>();
   for (const one of counters) {
     const key = `${one.name} ${one.unit}`;
     const group = groups.get(key);

@@ -1,6 +1,6 @@
 // Where latencies are on the heat map, and how dark a number of requests is. Pure.
 
-import type { Heat } from "../../../data/production-types.ts";
+import type { HeatMap } from "../../../data/production-types.ts";
 import { logTicks } from "../../../parts/charts/ticks.ts";
 
 export interface HeatScale {
@@ -14,7 +14,7 @@ export interface HeatScale {
 }
 
 /** From the lowest latency that was seen to the highest. */
-export function heatScale({ bounds_ns, counts }: Heat): HeatScale | undefined {
+export function heatScale({ bounds_ns, counts }: HeatMap): HeatScale | undefined {
   let first = Number.POSITIVE_INFINITY;
   let last = -1;
   let most = 0;

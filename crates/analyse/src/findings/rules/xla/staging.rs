@@ -13,9 +13,6 @@ use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, CumulativeSpans};
 use crate::threads::activity::Activity;
 
-/// Less of a step than this is not worth a check.
-const MIN_SHARE: f64 = 0.05;
-
 /// Arrays are on the device when the step needs them.
 struct ArraysOnDevice {
     /// When some thread prepared a copy.
@@ -62,7 +59,8 @@ pub(in super::super) fn find(context: &Context<'_>, rule: &'static str) -> Vec<F
     let staging = staging.finish();
     let (staging_ns, copying_ns) = (staging.length(), copies.iter().map(|&copy| slices.dur(copy)).sum::<Ns>());
     let per_step = context.per_step((staging_ns + copying_ns).0);
-    if copies.is_empty() || (per_step as f64) < MIN_SHARE * context.step_ns() as f64 {
+    let min_share = context.threshold("exposed_copies.min_share");
+    if copies.is_empty() || (per_step as f64) < min_share * context.step_ns() as f64 {
         return Vec::new();
     }
     let moved = copies.iter().filter_map(|&copy| bytes(trace, copy)).fold(0, i64::saturating_add);
