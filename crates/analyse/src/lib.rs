@@ -1,7 +1,7 @@
 //! Pure functions from a trace to answers.
 //!
-//! Each folder answers one kind of question and builds only on the folders below it, in the order in which they stand
-//! here; a test holds the arrows. Each module holds the definitions of its metrics: the terminal, the browser and Python
+//! Each folder answers one kind of question and builds only on those above it, in the order in which they stand here; a
+//! test holds the arrows. Each module holds the definitions of its metrics: the terminal, the browser and Python
 //! show what these functions return. This crate refuses to read files, to print and to be async.
 
 pub mod scope;

@@ -9,3 +9,6 @@ pub(crate) mod share;
 pub(crate) mod slice_number;
 pub mod spread;
 pub(crate) mod windows;
+
+/// Where a table of numbers has none: it is half the size of one of `Option<u32>`.
+pub(crate) const NONE: u32 = u32::MAX;

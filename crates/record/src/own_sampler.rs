@@ -29,7 +29,7 @@ pub fn hide_thread(ident: u64) {
     with_hidden(|hidden| hidden.push(ident));
 }
 
-/// Not at any price: a thread of the parent may have held the lock when this process was forked.
+/// Gives up after a while: a thread of the parent may have held the lock when this process was forked.
 fn with_hidden(change: impl FnOnce(&mut Vec<u64>)) {
     for _ in 0..100 {
         match HIDDEN_THREADS.try_lock() {
@@ -64,7 +64,7 @@ pub fn sample_own_stacks(
         failed: 0,
     };
     let period = Duration::from_secs_f64(1.0 / hz.clamp(0.1, 10_000.0));
-    let thread = StoppableThread::start("stepscope-look", move |stopped| {
+    let thread = StoppableThread::start("stepscope-self-sampler", move |stopped| {
         let mut due = Instant::now();
         loop {
             let now = Instant::now();
@@ -129,7 +129,7 @@ impl Sampler {
             let (stack, line) = self.stack(&thread.frames);
             let (waits, lock) = self.activity(&thread);
             let task = self.asyncio.task(&mut self.spy, &thread.frames).map(|name| regions::intern(&name));
-            // A thread that runs nothing of the program is none of its.
+            // A thread that runs nothing of the program is not the program's.
             let lock = lock.filter(|_| !stack.is_empty());
             let Some(known) = self.threads.get(&thread.ident) else { continue };
             let waits = Waits::Known(waits);

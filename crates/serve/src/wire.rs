@@ -17,13 +17,16 @@ use serde_json::Value;
 use stepscope_analyse::causes::cause::Cause;
 use stepscope_analyse::causes::idle::GapKind;
 use stepscope_analyse::replay::critical_path::PathClass;
+use stepscope_analyse::replay::what_if::MAX_REPLAY_ERROR;
 use stepscope_analyse::views::flame::Flame;
 use stepscope_analyse::views::memory::{AllocationDetails, Instant, MemoryAbout, PictureHead};
 use stepscope_analyse::views::timeline::{Area, CATEGORIES, Details, Hits, Layout};
 use stepscope_ask::write::{self, AnswerFrame};
 use stepscope_ask::{Form, MemberKind, QUESTIONS, answer};
 use stepscope_service::dashboard::ServiceDashboard;
-use stepscope_service::thresholds::{FAST_BURN_TIMES, SLOW_BURN_TIMES};
+use stepscope_service::thresholds::{
+    FAST_BURN_TIMES, HIGH_ERROR_SHARE, LOW_BUDGET_SHARE, MIN_ERROR_SHARE, SLOW_BURN_TIMES,
+};
 
 use self::conforms::misfit;
 use self::examples::{asked, profiles, traces};
@@ -151,7 +154,14 @@ fn constants() -> String {
          export const CATEGORIES = {CATEGORIES:?} as const;\n\n\
          /** An error budget that burns so many times too fast alerts at once, or soon. */\n\
          export const FAST_BURN_TIMES = {FAST_BURN_TIMES};\n\
-         export const SLOW_BURN_TIMES = {SLOW_BURN_TIMES};\n"
+         export const SLOW_BURN_TIMES = {SLOW_BURN_TIMES};\n\n\
+         /** A share of failed requests to look at, and one whose change says something. */\n\
+         export const HIGH_ERROR_SHARE = {HIGH_ERROR_SHARE};\n\
+         export const MIN_ERROR_SHARE = {MIN_ERROR_SHARE};\n\n\
+         /** So much of an error budget is nearly all of it. */\n\
+         export const LOW_BUDGET_SHARE = {LOW_BUDGET_SHARE};\n\n\
+         /** A replay that is further off than this, as a share of the measured time, only gives bounds. */\n\
+         export const MAX_REPLAY_ERROR = {MAX_REPLAY_ERROR};\n"
     );
     text
 }

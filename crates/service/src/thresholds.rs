@@ -35,6 +35,12 @@ pub const USUAL_MIN_REQUESTS: u64 = 10;
 pub const MANY_FAIL_SHARE: f64 = 0.05;
 /// A route with more than this share of all failures is where they are.
 pub const ERROR_SOURCE_SHARE: f64 = 0.6;
+/// A route with more than this share of failed requests is marked in a table.
+pub const HIGH_ERROR_SHARE: f64 = 0.01;
+/// Below this share of failed requests, its change says nothing.
+pub const MIN_ERROR_SHARE: f64 = 0.001;
+/// With less than this share of an error budget left, it is nearly gone.
+pub const LOW_BUDGET_SHARE: f64 = 0.25;
 
 /// A budget that burns so many times too fast is gone in two days of thirty: worth waking a person.
 pub const FAST_BURN_TIMES: f64 = 14.4;

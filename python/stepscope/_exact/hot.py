@@ -16,7 +16,7 @@ from .._user_code import is_user_code
 LOOK_S = 1.0
 #: Seconds between two samples.
 EVERY_S = 0.005
-#: Functions that are picked at most, and the share of looks that one must have.
+#: Functions that are picked at most, and the share of samples that one must have.
 MAX_FUNCTIONS = 5
 MIN_SHARE = 0.05
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .._exact.call_trace import calls
+from .._native import size_text
 from .exact_run import BESIDE_OTHERS, ExactRun
 from .follow import Plan
 from .joined import append_calls
@@ -62,4 +63,4 @@ class CallsRun(ExactRun):
         self.notes.append(f"{self.shown()}  (open: stepscope view {self.shown()})")
 
     def how_much(self) -> str:
-        return f"{self._timeline.calls:,} calls ({self._timeline.bytes / 1e6:.1f} MB)"
+        return f"{self._timeline.calls:,} calls ({size_text(self._timeline.bytes)})"

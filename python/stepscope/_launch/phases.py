@@ -93,7 +93,7 @@ class Phases:
             "start_up_ns": max(whole_ns - self._own_ns(self.began_ns, self.first_ended_ns), 0),
             "warm_up_iterations": self._warm_up.iterations,
             "warm_up_ns": max(self._warm_up.timed_ns, 0),
-            "steady": [_told(steady) for steady in self._steady if steady.iterations],
+            "steady": [_as_json(steady) for steady in self._steady if steady.iterations],
             "pauses": len(self._pauses_ns),
             "pauses_ns": sum(self._pauses_ns),
         }
@@ -109,7 +109,7 @@ class Phases:
         return sum(max(min(end, end_ns) - max(start, start_ns), 0) for start, end in self.own)
 
 
-def _told(steady: _Steady) -> dict[str, int]:
+def _as_json(steady: _Steady) -> dict[str, int]:
     phase = {"iterations": steady.iterations}
     if steady.timed:
         phase["iteration_ns"] = round(steady.timed_ns / steady.timed)

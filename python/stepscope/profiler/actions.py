@@ -127,7 +127,7 @@ def record_always(_step: int) -> ProfilerAction:
 
 
 class StepPlan:
-    """A user's schedule, asked exactly once a step, whoever wants to know the answer."""
+    """A user's schedule, asked exactly once per step, whoever wants to know the answer."""
 
     def __init__(self, plan: Schedule) -> None:
         self._plan = plan

@@ -3077,3 +3077,13 @@ export const CATEGORIES = ["operator", "Python", "annotation", "runtime call", "
 /** An error budget that burns so many times too fast alerts at once, or soon. */
 export const FAST_BURN_TIMES = 14.4;
 export const SLOW_BURN_TIMES = 6;
+
+/** A share of failed requests to look at, and one whose change says something. */
+export const HIGH_ERROR_SHARE = 0.01;
+export const MIN_ERROR_SHARE = 0.001;
+
+/** So much of an error budget is nearly all of it. */
+export const LOW_BUDGET_SHARE = 0.25;
+
+/** A replay that is further off than this, as a share of the measured time, only gives bounds. */
+export const MAX_REPLAY_ERROR = 0.05;

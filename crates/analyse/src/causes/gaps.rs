@@ -128,7 +128,7 @@ pub struct GapsReport {
     pub count: u64,
     /// Their time, summed over devices.
     pub idle_ns: i64,
-    /// The steps' time, once a device.
+    /// The steps' time, once per device.
     pub wall_ns: i64,
 }
 

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::causes::account::{Account, AccountRow};
 use crate::causes::cause::{ByCause, Cause};
 use crate::scope::definition::{Definition, definitions};
+use crate::scope::share::percent;
 use crate::threads::activity::Activity;
 
 /// A device that is idle for less than this is not held up by anything.
@@ -339,10 +340,6 @@ fn of_known(run: &UnprofiledAccount, recorded: &UnprofiledAccount) -> Verdict {
 fn mostly_python(causes: &ByCause) -> bool {
     let of_host = Cause::all().filter(|&cause| Holder::for_cause(cause) == Some(Holder::Host));
     of_host.max_by_key(|&cause| causes.get(cause)) == Some(Cause::Host(Activity::Python))
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
 }
 
 /// Without a device, what the main thread did most.

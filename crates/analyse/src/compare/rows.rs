@@ -146,7 +146,7 @@ impl Side {
     }
 
     /// The variance of the mean of a row, and how many measurements it rests on; none where there is only one. Pieces of a row may go
-    /// up and down together, so their deviations are added: at most, not about.
+    /// up and down together, so their deviations are added: an upper bound, not an estimate.
     fn noise(&self, row: &[usize]) -> Option<(f64, f64)> {
         let n = if self.recordings > 1 { self.recordings } else { self.steps as usize } as f64;
         if n < 2.0 {

@@ -14,6 +14,7 @@ use stepscope_model::{Action, BlockState, HistoryBlock, HistoryEntry, Snapshot, 
 
 use super::history::{Allocation, DeviceEntries, FailedAllocation, History, Level, add, by_device, take};
 use super::live_set::LiveSet;
+use crate::scope::NONE;
 
 /// The histories of a snapshot's devices.
 pub fn histories(snapshot: &Snapshot) -> Vec<History> {
@@ -28,7 +29,6 @@ const SMALL_REQUEST_BYTES: u64 = 1 << 20;
 /// Blocks that are looked at, in total, to say how long the longest free stretch was at each refusal. Later refusals of a
 /// history that has more get the last answer: it would take hours otherwise, and no program is refused so often.
 const MAX_BLOCKS_LOOKED_AT: u64 = 50_000_000;
-const NONE: u32 = u32::MAX;
 
 /// The addresses of blocks, numbered.
 #[derive(Default)]

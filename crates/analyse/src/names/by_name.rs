@@ -1,4 +1,4 @@
-//! Answers about names, asked once a name instead of once a slice.
+//! Answers about names, asked once per name instead of once per slice.
 
 use stepscope_model::{StrId, Trace};
 

@@ -9,6 +9,7 @@ use super::recording::Recording;
 use super::{HostPiece, Scenario};
 use crate::causes::cause::Cause;
 use crate::devices::streams::MAX_LATENCY;
+use crate::scope::NONE;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::Segment;
 
@@ -43,8 +44,6 @@ pub(crate) struct Edge {
     /// The slice, or the first segment of a thread's work.
     about: u32,
 }
-
-const NONE: u32 = u32::MAX;
 
 impl Edge {
     pub(crate) fn slice(&self) -> Option<SliceId> {

@@ -6,6 +6,7 @@ use stepscope_model::{FrameId, Order, Profile, Sample};
 
 use crate::causes::verdict::{Grade, Verdict};
 use crate::names::python_frame::WAITING;
+use crate::scope::share::percent;
 use crate::tables::functions::{AmountUnit, FunctionRow, Functions, functions, value_of};
 use crate::tables::stacks::frame_text;
 
@@ -137,8 +138,4 @@ fn named(row: &FunctionRow) -> String {
         "" => row.name.clone(),
         place => format!("{} ({place})", row.name),
     }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
 }

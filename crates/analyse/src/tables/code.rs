@@ -15,6 +15,7 @@ use stepscope_model::{Kind, LaneId, Ns, Order, SAMPLES_OF, SliceId, StrId, Trace
 
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::python_frame;
+use crate::scope::NONE;
 use crate::scope::definition::{Definition, definitions};
 use crate::scope::selection::Selection;
 use crate::scope::share::share;
@@ -22,8 +23,6 @@ use crate::scope::windows::{Windows, signed};
 use crate::threads::callers::Callers;
 use crate::threads::sampled::{SampleLanes, SampledCallers};
 
-/// No region.
-const NONE: u32 = u32::MAX;
 /// The row for time that no function of the program caused.
 pub const NO_PYTHON: &str = "(no function of the program)";
 /// Operators that are walked up to find one with a forward operator.

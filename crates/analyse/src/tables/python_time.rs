@@ -11,13 +11,12 @@ use super::functions::AmountUnit;
 use crate::names::function::Function;
 use crate::names::library_file::is_library_file;
 use crate::names::python_frame::WAITING;
+use crate::scope::NONE;
 
 /// Callers that are walked up to find one of the program's own.
 const MAX_CALLERS: usize = 100;
 /// What Python calls the thread that a program begins with.
 const MAIN_THREAD: &str = "MainThread";
-/// No frame.
-const NONE: u32 = u32::MAX;
 
 /// A function of the program, and how much it asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

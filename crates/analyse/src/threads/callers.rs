@@ -6,8 +6,7 @@
 use stepscope_model::{CallTree, Kind, SliceId, Trace};
 
 use crate::names::ranges::step_number;
-
-const NONE: u32 = u32::MAX;
+use crate::scope::NONE;
 
 /// Answers about the callers of host slices.
 pub(crate) struct Callers {

@@ -9,10 +9,10 @@ use stepscope_ask::QUESTIONS;
 
 use super::attach::{Dump, Record, Top};
 use super::capture::Capture;
-use super::gate::{Baseline, Bisect, Check, History, Sweep};
 use super::monitor::Monitor;
 use super::page::Page;
 use super::production::Production;
+use super::regression::{Baseline, Bisect, Check, History, Sweep};
 use super::trial::Try;
 use super::values::size;
 use crate::format::Format;

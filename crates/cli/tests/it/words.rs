@@ -10,7 +10,8 @@ use crate::{root, run, stdout};
 /// What not to write, and what to write instead.
 const WORDS: &[(&str, &str)] = &[
     (r"\d %", "93%, without a space"),
-    (r"(?i)\b(one|an?) (file|row|line|column|table) an? [a-z]+", "one file per rule"),
+    (r"(?i)\b(one|an?) (file|row|line|column|table|series|process|thread) an? [a-z]+", "one file per rule"),
+    (r"(?i)\bonce an? (name|slice|file|row|line|process|device|step)\b", "once per name"),
     (
         r"\b(ms|µs|ns|time|rows?|bytes|waits|samples) an? (step|kernel|device|call|second|event|row|name|process)\b",
         "per step",
@@ -212,6 +213,7 @@ fn what_is_banned_is_found() {
         "one look reads it",
         "10^9 is no power of the base",
         "a line a stack",
+        "asked once a name",
     ] {
         assert_eq!(complaints("x", wrong).len(), 1, "{wrong}");
     }

@@ -1,4 +1,4 @@
-//! What was sampled: one series a counter, bounded.
+//! What was sampled: one series per counter, bounded.
 
 use serde::Serialize;
 

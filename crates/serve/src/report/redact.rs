@@ -26,10 +26,28 @@ pub(super) fn redact_text(text: &str) -> String {
     if !text.contains(['/', '\\']) {
         return text.to_owned();
     }
-    // A Python frame, `path(line): function`: blanks may be part of the path.
-    if let Some((path, rest)) = text.split_once(".py(") {
-        return format!("{}.py({rest}", last_part(path));
+    let mut pieces = text.split(".py(").peekable();
+    let mut redacted = String::new();
+    while let Some(piece) = pieces.next() {
+        if pieces.peek().is_some() {
+            push_frame(&mut redacted, piece);
+        } else {
+            redacted.push_str(&redact_words(piece));
+        }
     }
+    redacted
+}
+
+/// A Python frame, `path(line): function`, up to its line: blanks may be part of the path.
+fn push_frame(redacted: &mut String, text: &str) {
+    let slash = text.find(['/', '\\']).unwrap_or(text.len());
+    let start = text[..slash].rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
+    redacted.push_str(&text[..start]);
+    redacted.push_str(last_part(&text[start..]));
+    redacted.push_str(".py(");
+}
+
+fn redact_words(text: &str) -> String {
     let is_gap = |c: char| c.is_whitespace() || "\"'(),;[]{}<>=".contains(c);
     text.split_inclusive(is_gap)
         .map(|word| {
@@ -59,6 +77,8 @@ mod tests {
         for (text, want) in [
             ("/home/ann/secret project/train.py(12): step", "train.py(12): step"),
             ("aten::mm", "aten::mm"),
+            ("/a/x.py(1): f + /home/ann/my work/y.py(2): g in /data/z.bin", "x.py(1): f + y.py(2): g in z.bin"),
+            ("x.py(1): f + /home/ann/y.py(2): g", "x.py(1): f + y.py(2): g"),
             ("runs/ann/exp7/a.pt.trace.json.gz", "a.pt.trace.json.gz"),
             ("C:\\Users\\ann\\x.py(3): f", "x.py(3): f"),
             ("copy/fill at 3 GB/s", "copy/fill at 3 GB/s"),

@@ -20,14 +20,14 @@ class Backward:
         if not self._watched:
             self._watched = True
             for name in ("backward", "grad"):
-                setattr(torch.autograd, name, self._told(getattr(torch.autograd, name)))
+                setattr(torch.autograd, name, self._reporting(getattr(torch.autograd, name)))
 
     def before(self, torch: Any, do: Callable[[], None]) -> None:
         """Call ``do`` whenever gradients are about to be computed."""
         self.watch(torch)
         self._before.append(do)
 
-    def _told(self, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def _reporting(self, plain: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(plain)
         def call(*args: Any, **kwargs: Any) -> Any:
             for do in self._before:

@@ -7,11 +7,11 @@ import { Icon } from "../../parts/icons.tsx";
 import { inSight, ROW_PX } from "../../parts/rows.ts";
 import { Head } from "../../parts/table-head.tsx";
 import type { ModuleColumn } from "./columns.tsx";
-import type { Seen } from "./tree.ts";
+import type { VisibleRow } from "./tree.ts";
 
 interface Props {
   rows: readonly Module[];
-  seen: Seen[];
+  seen: VisibleRow[];
   columns: ModuleColumn[];
   sort: string | undefined;
   onSort: (field: string) => void;
@@ -114,7 +114,9 @@ export function TreeTable(props: Props) {
   );
 }
 
-function Row(props: Props & { one: Seen; place: number; current: boolean; onFocus: (place: number) => void }) {
+function Row(
+  props: Props & { one: VisibleRow; place: number; current: boolean; onFocus: (place: number) => void },
+) {
   const { one, columns, current, place } = props;
   const row = props.rows[one.index]!;
   const reach = current ? 0 : -1;

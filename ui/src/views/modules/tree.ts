@@ -19,7 +19,7 @@ export function forestOf(rows: readonly Module[]): Forest {
   return { roots, children };
 }
 
-export interface Seen {
+export interface VisibleRow {
   index: number;
   level: number;
   /** `undefined` without children. */
@@ -40,7 +40,7 @@ export interface Wanted {
 }
 
 /** The rows to show, from top to bottom. */
-export function inOrder(rows: readonly Module[], forest: Forest, wanted: Wanted): Seen[] {
+export function inOrder(rows: readonly Module[], forest: Forest, wanted: Wanted): VisibleRow[] {
   const sought = wanted.text?.trim().toLowerCase() ?? "";
   const matched = rows.map((row) => sought !== "" && row.name.toLowerCase().includes(sought));
   const inside = [...matched];
@@ -48,7 +48,7 @@ export function inOrder(rows: readonly Module[], forest: Forest, wanted: Wanted)
     const around = rows[i]!.parent;
     if (inside[i] && around !== null && around < i) inside[around] = true;
   }
-  const seen: Seen[] = [];
+  const seen: VisibleRow[] = [];
   const walk: { index: number; level: number; under: boolean; place: number; siblings: number }[] = [];
   const push = (list: number[], level: number, under: boolean) => {
     const kept = sought === "" || under ? list : list.filter((index) => inside[index]);

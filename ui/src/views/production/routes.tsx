@@ -3,6 +3,7 @@
 import type { ComponentChildren } from "preact";
 import type { RouteRow, ServiceDashboard } from "../../data/production-types.ts";
 import { rowsOf } from "../../data/rows.ts";
+import { HIGH_ERROR_SHARE } from "../../data/wire.ts";
 import { about, count, percent, time } from "../../parts/format.ts";
 import { definition, labelOf, Share } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
@@ -85,7 +86,7 @@ export function Routes({ of }: { of: ServiceDashboard }) {
     },
     number("per_second", ({ now }) => rate(now.per_second)),
     number("error_rate", ({ now }) => (
-      <span class={now.error_rate >= 0.01 ? "tone-bad" : undefined}>{percent(now.error_rate)}</span>
+      <span class={now.error_rate >= HIGH_ERROR_SHARE ? "tone-bad" : undefined}>{percent(now.error_rate)}</span>
     )),
     percentile("p50_ns"),
     {

@@ -2,7 +2,7 @@
 
 import type { ServiceDashboard, TargetSeries } from "../../data/production-types.ts";
 import { rowsOf } from "../../data/rows.ts";
-import { FAST_BURN_TIMES, SLOW_BURN_TIMES } from "../../data/wire.ts";
+import { FAST_BURN_TIMES, LOW_BUDGET_SHARE, SLOW_BURN_TIMES } from "../../data/wire.ts";
 import { count, many, percent } from "../../parts/format.ts";
 import { Icon } from "../../parts/icons.tsx";
 import { definition, labelOf } from "../../parts/metric.tsx";
@@ -88,7 +88,10 @@ function Budget({ left }: { left: number | null }) {
   return (
     <span class="share">
       <span class={left < 0 ? "tone-bad" : undefined}>{percent(left)}</span>
-      <span class={`bar sv-budget ${left <= 0 ? "gone" : left < 0.25 ? "low" : ""}`} aria-hidden="true">
+      <span
+        class={`bar sv-budget ${left <= 0 ? "gone" : left < LOW_BUDGET_SHARE ? "low" : ""}`}
+        aria-hidden="true"
+      >
         <span class="bar-fill" style={{ width: `${share * 100}%` }} />
       </span>
     </span>

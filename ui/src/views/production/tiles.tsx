@@ -1,6 +1,7 @@
 // The five numbers of the period, each with its change and its course.
 
 import type { ServiceDashboard } from "../../data/production-types.ts";
+import { MIN_ERROR_SHARE } from "../../data/wire.ts";
 import { percent, time } from "../../parts/format.ts";
 import { Defined, definition, labelOf } from "../../parts/metric.tsx";
 import { perSecond } from "./board/frame.ts";
@@ -39,7 +40,7 @@ export function Tiles({ of }: { of: ServiceDashboard }) {
         value={percent(total.error_rate)}
         change={changeOf(before?.error_rate, total.error_rate)}
         tone={
-          before && total.error_rate > 0.001
+          before && total.error_rate > MIN_ERROR_SHARE
             ? toneOf(Math.max(1e-9, before.error_rate), total.error_rate, of.changed_share)
             : ""
         }

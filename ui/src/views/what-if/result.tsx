@@ -1,16 +1,13 @@
 // The result of a simulation: measured and predicted time, what is saved, step by step.
 
 import { rowsOf } from "../../data/rows.ts";
-import type { ReplayedStep, WhatIfAnswer } from "../../data/wire.ts";
+import { MAX_REPLAY_ERROR, type ReplayedStep, type WhatIfAnswer } from "../../data/wire.ts";
 import { count, digits, percent, time } from "../../parts/format.ts";
 import { stepName } from "../../parts/key-names.ts";
 import { Defined, type Definitions, definition, labelOf, Metric, Share } from "../../parts/metric.tsx";
 import { Card } from "../../parts/states.tsx";
 import { defined, Table } from "../../parts/table.tsx";
 import { readable } from "./plan.ts";
-
-/** A replay whose own error is larger says little. */
-const MAX_GOOD_ERROR_SHARE = 0.05;
 
 function Bars({ rows }: { rows: { label: string; ns: number; class: string }[] }) {
   const longest = Math.max(1, ...rows.map((row) => row.ns));
@@ -53,7 +50,7 @@ export function Unchanged({ answer }: { answer: WhatIfAnswer }) {
 function replayWords(error: number): string {
   if (error === 0) return "Without changes, the simulation reproduces the measured time exactly.";
   const off = `Without changes, the simulation is ${percent(error)} off the measured time`;
-  return error > MAX_GOOD_ERROR_SHARE ? `${off}. Treat predictions with care.` : `${off}.`;
+  return error > MAX_REPLAY_ERROR ? `${off}. Treat predictions with care.` : `${off}.`;
 }
 
 export function Result({ answer }: { answer: WhatIfAnswer }) {
@@ -81,7 +78,7 @@ export function Result({ answer }: { answer: WhatIfAnswer }) {
       {row.saves_ns === 0 && (
         <p class="side-note">No savings: other work takes at least as long in the meantime.</p>
       )}
-      <p class={row.replay_error > MAX_GOOD_ERROR_SHARE ? "side-note tone-bad" : "side-note"}>
+      <p class={row.replay_error > MAX_REPLAY_ERROR ? "side-note tone-bad" : "side-note"}>
         <Defined text={definition(of, "replay_error")}>{replayWords(row.replay_error)}</Defined>
       </p>
       {answer.steps.length > 1 && <Steps steps={answer.steps} of={of} />}

@@ -8,6 +8,7 @@ use crate::findings::{
 };
 use crate::names::by_name::ByName;
 use crate::roofline::{Family, OpCost};
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "channels_last",
@@ -54,8 +55,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let steps = context.steps().steps.len().max(1);
     finding.confidence = Confidence::High;
     finding.title = format!(
-        "Memory format: {:.0}% of the device time goes into transposing tensors for convolutions",
-        share * 100.0
+        "Memory format: {} of the device time goes into transposing tensors for convolutions",
+        percent(share)
     );
     finding.evidence = evidence! {
         "transposing" => Amount::Share(share),

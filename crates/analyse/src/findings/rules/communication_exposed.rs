@@ -13,6 +13,7 @@ use crate::names::by_name::ByName;
 use crate::names::collective::Operation;
 use crate::names::comm::{is_comm_kernel, is_comm_range};
 use crate::run::CollectiveRow;
+use crate::scope::share::percent;
 use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
@@ -55,8 +56,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.confidence = Confidence::Medium;
     let who = if row.device.is_some() { "the device" } else { "the program" };
     finding.title = format!(
-        "Communication: for {:.0}% of the time {who} communicates and computes nothing{}",
-        share * 100.0,
+        "Communication: for {} of the time {who} communicates and computes nothing{}",
+        percent(share),
         if sent.small { ", mostly in small messages" } else { "" }
     );
     finding.evidence = evidence! {

@@ -9,6 +9,7 @@ use crate::findings::{
 };
 use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, CumulativeSpans};
+use crate::scope::share::percent;
 use crate::threads::activity::Activity;
 
 pub(super) const RULE: Rule = Rule {
@@ -88,7 +89,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let named = loading.range.as_deref().is_some_and(crate::names::ranges::is_data_loading);
     finding.confidence = if named { Confidence::High } else { Confidence::Medium };
     let who = if has_device(context) { "the device waits" } else { "the program waits" };
-    finding.title = format!("Data loading: {who} for the next batch {:.0}% of the time", share * 100.0);
+    finding.title = format!("Data loading: {who} for the next batch {} of the time", percent(share));
     finding.evidence = evidence! {
         "exposed data loading per step" => Amount::Ns(context.per_step(loading.exposed_ns)),
             "Time the main thread spent fetching the next batch while all devices were idle, averaged over the steps.";

@@ -1,4 +1,4 @@
-//! `torch.nn.DataParallel` instead of one process a device.
+//! `torch.nn.DataParallel` instead of one process per device.
 
 use stepscope_model::{Kind, SliceId};
 

@@ -11,6 +11,7 @@ use crate::findings::{
 use crate::names::by_name::ByName;
 use crate::names::shapes::texts;
 use crate::scope::intervals::Collector;
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "double_precision",
@@ -106,7 +107,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     ops.order_by_key(|(op, ns)| (std::cmp::Reverse(*ns), *op));
     let names: Vec<&str> = ops.iter().take(3).map(|(op, _)| trace.text(*op)).collect();
     finding.confidence = Confidence::Medium;
-    finding.title = format!("Double precision: {:.0}% of the step computes in 64 bits", share * 100.0);
+    finding.title = format!("Double precision: {} of the step computes in 64 bits", percent(share));
     finding.evidence = evidence! {
         "in 64 bits" => Amount::Share(share),
             "Time of operators with a 64-bit floating-point input divided by the steps' time: their kernels' on the device, or \

@@ -1,6 +1,7 @@
 //! Compiled code that leaves the graph: breaks, and the time it takes to find compiled code again.
 
 use crate::findings::{Amount, Context, Estimate, Evidence, Finding, Rule, USUAL, evidence, thresholds};
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "graph_breaks",
@@ -30,8 +31,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let mut finding = costing.unwrap_or_else(|| context.remark(RULE.name));
     finding.title = match slow_guards {
         true => format!(
-            "Guards: looking for compiled code takes {:.0}% of the step, in {:.0} calls",
-            guard_share * 100.0,
+            "Guards: looking for compiled code takes {} of the step, in {:.0} calls",
+            percent(guard_share),
             health.lookups as f64 / steps as f64
         ),
         false => {

@@ -13,6 +13,7 @@ use crate::findings::{
     thresholds,
 };
 use crate::names::ranges::step_number;
+use crate::scope::share::percent;
 use crate::threads::activity::Activity;
 use crate::threads::host_time::Segment;
 
@@ -153,8 +154,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let place = place.filter(|name| !is_step(name)).or(sampled).unwrap_or("the loop itself");
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Host stalls: the device waits {:.0}% of the time for code that launches nothing, mostly in {place}",
-        share * 100.0
+        "Host stalls: the device waits {} of the time for code that launches nothing, mostly in {place}",
+        percent(share)
     );
     finding.evidence = evidence! {
         "stalls per step" => Amount::Number(stalls.len() as f64 / context.steps().steps.len().max(1) as f64),

@@ -11,6 +11,7 @@ use crate::names::by_name::ByName;
 use crate::names::calls::is_graph_launch;
 use crate::names::ranges::is_backward_node;
 use crate::replay::{HostPiece, Scenario};
+use crate::scope::share::percent;
 
 /// No finding shows more slices.
 const MAX_SHOWN: usize = 5;
@@ -76,8 +77,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Launch-bound: the device waits {:.0}% of the time for the host to launch work",
-        row.launch_bound_share * 100.0
+        "Launch-bound: the device waits {} of the time for the host to launch work",
+        percent(row.launch_bound_share)
     );
     let per_step = row.launches / steps as u64;
     finding.evidence = evidence! {

@@ -5,6 +5,7 @@ use stepscope_model::Order;
 use crate::causes::account::AccountRow;
 use crate::causes::cause::Cause;
 use crate::findings::{Amount, Context, Evidence, Finding, Rule, USUAL, evidence, thresholds};
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "low_utilization",
@@ -31,8 +32,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let mut finding = context.remark(RULE.name);
     let device = worst.device.unwrap_or_default();
     let reason = first.label().trim_start_matches("idle: ");
-    let percent = |row: &AccountRow| format!("{:.0}%", (1.0 - busy(row)) * 100.0);
-    let (most, fewest) = (percent(worst), percent(best));
+    let (most, fewest) = (percent(1.0 - busy(worst)), percent(1.0 - busy(best)));
     finding.title = match idle.len() {
         1 => format!("GPU {device} is idle {most} of the time, mostly: {reason}"),
         n if most == fewest => format!("{n} GPUs are idle {most} of the time, mostly: {reason}"),

@@ -6,6 +6,7 @@ use crate::findings::{
     Amount, Confidence, Context, Evidence, Finding, Needs, Rule, Severity, USUAL, evidence, thresholds,
 };
 use crate::memory::DeviceMemory;
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "memory_fragmentation",
@@ -42,11 +43,11 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     finding.severity = if full { Severity::Medium } else { Severity::Info };
     finding.confidence = if grown.is_some() { Confidence::Medium } else { Confidence::Low };
     finding.title = format!(
-        "{}: the allocator holds {}, but {} ({:.0}%) of that is never in use",
+        "{}: the allocator holds {}, but {} ({}) of that is never in use",
         memory.device,
         size(held),
         size(unused),
-        share * 100.0
+        percent(share)
     );
     finding.evidence = evidence! {
         "peak held" => Amount::Bytes(held), "The most memory the allocator held from the device in the recording.";

@@ -5,6 +5,7 @@ use crate::findings::{
     Amount, Confidence, Context, Evidence, Finding, Needs, Rule, Severity, USUAL, evidence, thresholds,
 };
 use crate::memory::DeviceMemory;
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "memory_near_limit",
@@ -37,11 +38,11 @@ fn of_device(context: &Context<'_>, memory: &DeviceMemory) -> Option<Finding> {
     finding.confidence = if in_use { Confidence::High } else { Confidence::Medium };
     let most = if in_use { used } else { held.unwrap_or(used) };
     finding.title = format!(
-        "{}: {} of {} ({:.0}%) {} at the peak",
+        "{}: {} of {} ({}) {} at the peak",
         memory.device,
         size(most),
         size(capacity),
-        share(most) * 100.0,
+        percent(share(most)),
         if in_use { "in use" } else { "held by the allocator" }
     );
     finding.evidence = evidence! {

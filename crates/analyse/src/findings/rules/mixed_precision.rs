@@ -9,6 +9,7 @@ use crate::findings::{
     thresholds,
 };
 use crate::roofline::{Hardware, OpCost, Pipe, Precision};
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "mixed_precision",
@@ -80,7 +81,7 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     let now = changed.first().map_or(Precision::Fp32, |op| op.precision);
     finding.confidence = if changed.is_empty() { Confidence::Low } else { Confidence::Medium };
     finding.title =
-        format!("Mixed precision unused: {:.0}% of the device time is matrix work in 32 bits", share * 100.0);
+        format!("Mixed precision unused: {} of the device time is matrix work in 32 bits", percent(share));
     finding.evidence = evidence! {
         "matrix work in 32 bits" => Amount::Share(share),
             "Device time of matrix products, convolutions and fused attention with fp32 inputs, divided by all device time.";

@@ -10,6 +10,7 @@ use crate::replay::recording::{
     MEASURED_CALL_COST, PER_ALLOCATION_NS, PER_CALL_NS, PER_OPERATOR_NS, PER_PYTHON_CALL_NS, PER_SHAPE_NS,
 };
 use crate::scope::intervals::Collector;
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "profiler_overhead",
@@ -76,9 +77,9 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     finding.severity = if share >= 0.5 { Severity::Low } else { Severity::Info };
     finding.confidence = Confidence::Low;
     finding.title = format!(
-        "Profiler overhead: recording takes about {} per step ({:.0}%), so host times are inflated",
+        "Profiler overhead: recording takes about {} per step ({}), so host times are inflated",
         time(visible),
-        share * 100.0
+        percent(share)
     );
     let per_step = |count: u64| Amount::Count(count / context.steps().steps.len().max(1) as u64);
     finding.evidence = evidence! {

@@ -1,5 +1,7 @@
 //! Numbers as the titles say them.
 
+pub(in crate::findings) use crate::scope::share::percent;
+
 /// A time with three digits: `3.25 ms`.
 pub(in crate::findings) fn time(ns: i64) -> String {
     let ns = ns as f64;
@@ -17,11 +19,6 @@ pub(in crate::findings) fn time(ns: i64) -> String {
         2
     };
     format!("{value:.digits$} {unit}")
-}
-
-/// A share without digits after the point: `17%`.
-pub(in crate::findings) fn percent(share: f64) -> String {
-    format!("{:.0}%", share * 100.0)
 }
 
 /// A size with one digit after the point: `1.5 GiB`.

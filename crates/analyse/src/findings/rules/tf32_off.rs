@@ -9,6 +9,7 @@ use crate::findings::{
     thresholds,
 };
 use crate::roofline::{Family, OpCost, Pipe, Precision};
+use crate::scope::share::percent;
 
 pub(super) const RULE: Rule = Rule {
     name: "tf32_off",
@@ -58,10 +59,8 @@ fn check(context: &Context<'_>) -> Vec<Finding> {
     };
     ops.order_by_key(|op| std::cmp::Reverse(op.device_ns));
     finding.confidence = if ops.is_empty() { Confidence::Low } else { Confidence::Medium };
-    finding.title = format!(
-        "TF32 is off: {:.0}% of the device time is fp32 matrix work without tensor cores",
-        share * 100.0
-    );
+    finding.title =
+        format!("TF32 is off: {} of the device time is fp32 matrix work without tensor cores", percent(share));
     finding.evidence = evidence! {
         "fp32 without tensor cores" => Amount::Share(share),
             "Device time of fp32 matrix products and convolutions whose kernels do not use tensor cores, divided by all device \

@@ -11,6 +11,7 @@ use hashbrown::{HashMap, HashSet};
 use stepscope_model::{Attr, Domain, FlowSide, Kind, LaneId, Ns, SliceId, Tag, Trace};
 
 use super::recorded_name::recorded_name;
+use crate::scope::NONE;
 
 /// Arrows of one number with this many beginnings and as many ends tie nothing.
 const MAX_BOTH_SIDES: usize = 64;
@@ -18,7 +19,6 @@ const MAX_BOTH_SIDES: usize = 64;
 const MAX_NESTING: usize = 256;
 /// Roots of more levels than that count as if nothing were around them.
 const MAX_LEVELS: usize = 16;
-const NONE: u32 = u32::MAX;
 /// The kind of arrows from whoever hands work to a thread pool to the thread that takes it on.
 const THREAD_POOL_ARROW: i64 = 15;
 

@@ -4,10 +4,8 @@ use stepscope_model::{CallTree, Domain, Kind, SliceId, Trace};
 
 use crate::names::by_name::ByName;
 use crate::roofline::number::{self, Element};
+pub(super) use crate::scope::NONE;
 use crate::scope::selection::Selection;
-
-/// No slice.
-pub(super) const NONE: u32 = u32::MAX;
 
 /// Every operator; a parent comes before its children.
 pub(super) fn host_ops(trace: &Trace) -> impl DoubleEndedIterator<Item = SliceId> {

@@ -7,9 +7,8 @@ use crate::names::compiling::{
     CACHE_LOOKUP, CompileId, compiled_for, compiled_region, is_backward, is_compiled_code, is_compiler,
     is_operator,
 };
+use crate::scope::NONE;
 use crate::scope::selection::Selection;
-
-const NONE: u32 = u32::MAX;
 
 /// Inside of compiled code.
 const IN_CODE: u8 = 1;

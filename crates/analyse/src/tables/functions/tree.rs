@@ -5,9 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{FrameId, Profile};
 
 use super::{FunctionId, Names};
-
-/// No node.
-const NONE: u32 = u32::MAX;
+use crate::scope::NONE;
 
 /// The tree. A node is a stack; the first is the one without frames.
 pub(crate) struct Tree<'a> {

@@ -1,4 +1,4 @@
-//! What an operator's name says about it, asked once a name.
+//! What an operator's name says about it, asked once per name.
 
 use stepscope_model::{StrId, Trace};
 

@@ -12,10 +12,9 @@ use super::{OpKind, OpRow, OpsQuery, OpsReport};
 use crate::memory::by_operator::{Bytes, MemoryRecords, add, subtract};
 use crate::names::by_name::ByName;
 use crate::names::tensor_core::kernel_uses_tensor_cores;
+use crate::scope::NONE;
 use crate::scope::spread::{Durations, Spread};
 use crate::tables::flops::Flops;
-
-const NONE: u32 = u32::MAX;
 
 /// Sums of one row.
 struct OpTotals {

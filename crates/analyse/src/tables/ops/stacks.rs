@@ -3,11 +3,10 @@
 //! They come from the `Call stack` text that old and verbose files carry, else from the Python calls recorded
 //! around the operator; a backward operator takes those of its forward operator.
 
+use crate::scope::NONE;
 use foldhash::fast::RandomState;
 use hashbrown::HashMap;
 use stepscope_model::{CallTree, Kind, SliceId, StrId, Trace};
-
-const NONE: u32 = u32::MAX;
 
 /// The frames of one stack, the innermost first.
 type Frames = Vec<StrId>;

@@ -12,8 +12,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Domain, Kind, LaneId, Ns, SliceId, Tag, Trace};
 
 use super::{StrayCalls, names::Names};
-
-const NONE: u32 = u32::MAX;
+use crate::scope::NONE;
 
 /// Parents after folding.
 pub(crate) struct HostTree {

@@ -2,10 +2,9 @@
 
 use stepscope_model::{CallTree, Kind, LaneId, Ns, SliceId, StrId, Trace};
 
+use crate::scope::NONE;
 use crate::tables::ops::names::Names;
 use crate::threads::host_time::HostTime;
-
-const NONE: u32 = u32::MAX;
 
 /// Whose device work is.
 pub(super) enum Owner {

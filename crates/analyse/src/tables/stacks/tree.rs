@@ -5,9 +5,7 @@ use hashbrown::HashMap;
 use stepscope_model::{Kind, Ns};
 
 use super::Frame;
-
-/// No node.
-pub(crate) const NONE: u32 = u32::MAX;
+pub(crate) use crate::scope::NONE;
 
 /// A frame in its place.
 #[derive(Debug)]

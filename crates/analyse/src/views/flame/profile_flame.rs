@@ -7,10 +7,8 @@ use stepscope_model::{Kind, Profile, StackId};
 use super::prune::Columns;
 use super::{Clock, Flame, FlameQuery, category, drawn};
 use crate::names::python_frame::WAITING;
+use crate::scope::NONE;
 use crate::tables::functions::{AmountUnit, FunctionId, Names};
-
-/// No node.
-const NONE: u32 = u32::MAX;
 
 #[derive(Copy, Clone, PartialEq, Eq, Hash)]
 enum NodeKind {

@@ -70,7 +70,7 @@ fn the_critical_path_has_no_holes() {
     each(|name, trace, steps| {
         let replay = Replay::new(trace, steps);
         let path = critical_path(trace, steps, &replay);
-        let Some(window) = steps.window() else { return };
+        let Some(window) = steps.window() else { panic!("{name} has no steps") };
         let report = path.report(trace);
         assert_eq!(report.wall_ns, (window.1 - window.0).0, "{name}");
         assert!(path.pieces.windows(2).all(|w| w[0].end == w[1].start), "{name}");

@@ -11,6 +11,7 @@ use crate::names::copies::{Direction, copy_name};
 use crate::names::framework::stages_a_copy;
 use crate::replay::{HostPiece, Scenario};
 use crate::scope::intervals::{Collector, CumulativeSpans};
+use crate::scope::share::percent;
 use crate::threads::activity::Activity;
 
 /// Arrays are on the device when the step needs them.
@@ -70,8 +71,8 @@ pub(in super::super) fn find(context: &Context<'_>, rule: &'static str) -> Vec<F
     };
     finding.confidence = Confidence::Medium;
     finding.title = format!(
-        "Exposed copies: arrays are copied to the device inside the step, which takes {:.0}% of it",
-        100.0 * per_step as f64 / context.step_ns().max(1) as f64
+        "Exposed copies: arrays are copied to the device inside the step, which takes {} of it",
+        percent(per_step as f64 / context.step_ns().max(1) as f64)
     );
     finding.evidence = evidence! {
         "preparing copies per step" => Amount::Ns(context.per_step(staging_ns.0)),

@@ -4,6 +4,7 @@
 //! Nodes and edges keep the order in which they were added, because of two ways of equal length the one found first
 //! wins, and HTA's numbers depend on which that is.
 
+use crate::scope::NONE;
 use schemars::JsonSchema;
 use serde::Serialize;
 use stepscope_model::{Ns, SliceId};
@@ -60,8 +61,6 @@ pub struct Edge {
     /// The slice its time belongs to; only operator and kernel edges and delays between kernels have one.
     pub slice: Option<SliceId>,
 }
-
-const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 pub struct Graph {
