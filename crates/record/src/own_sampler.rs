@@ -64,7 +64,7 @@ pub fn sample_own_stacks(
         failed: 0,
     };
     let period = Duration::from_secs_f64(1.0 / hz.clamp(0.1, 10_000.0));
-    let thread = StoppableThread::start("stepscope-self-sampler", move |stopped| {
+    let thread = StoppableThread::start("stepscope-self", move |stopped| {
         let mut due = Instant::now();
         loop {
             let now = Instant::now();

@@ -69,7 +69,7 @@ def test_functions(tmp_path, script, stepscope_run):
 def test_a_timeline(tmp_path, script, stepscope_run):
     got = stepscope_run("--calls", script(PROGRAM), "a", "-b")
     assert (got.out, got.code) == ("285 ['a', '-b']\n", 7)
-    assert re.match(r"stepscope: \d+ calls \(.* MB\) in .*: recording cost about \d+\.\dx", got.notes[-2])
+    assert re.match(r"stepscope: \d+ calls \([\d.]+ [KM]iB\) in .*: recording cost about \d+\.\dx", got.notes[-2])
     assert got.notes[-1] == "stepscope: script.py.calls  (open: stepscope view script.py.calls)"
     rows = {row["name"]: row for row in stepscope.open(tmp_path / "script.py.calls").functions()}
     assert rows["square"]["calls"] == 110

@@ -168,11 +168,11 @@ def test_the_samplers_thread_ends(way):
         assert threading.active_count() == before + (way == "inside")
         # The thread that reads memory is none of Python's, and takes a moment to give itself a name.
         deadline = time.monotonic() + 60
-        while way == "memory" and "stepscope-self-sampler" not in names() and time.monotonic() < deadline:
+        while way == "memory" and "stepscope-self" not in names() and time.monotonic() < deadline:
             time.sleep(0.01)
-        assert ("stepscope-self-sampler" in names()) == (way == "memory")
+        assert ("stepscope-self" in names()) == (way == "memory")
     assert threading.active_count() == before
-    assert "stepscope-self-sampler" not in names()
+    assert "stepscope-self" not in names()
 
 
 def test_lines_of_the_innermost_function_are_known(tmp_path, slices, way):
