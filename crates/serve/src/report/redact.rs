@@ -29,19 +29,23 @@ pub(super) fn redact_text(text: &str) -> String {
     let mut pieces = text.split(".py(").peekable();
     let mut redacted = String::new();
     while let Some(piece) = pieces.next() {
-        if pieces.peek().is_some() {
-            push_frame(&mut redacted, piece);
-        } else {
+        if pieces.peek().is_none() {
             redacted.push_str(&redact_words(piece));
+        } else if redacted.is_empty() {
+            redacted = format!("{}.py(", last_part(piece));
+        } else {
+            push_next_frame(&mut redacted, piece);
         }
     }
     redacted
 }
 
-/// A Python frame, `path(line): function`, up to its line: blanks may be part of the path.
-fn push_frame(redacted: &mut String, text: &str) {
-    let slash = text.find(['/', '\\']).unwrap_or(text.len());
-    let start = text[..slash].rfind(char::is_whitespace).map_or(0, |blank| blank + 1);
+/// What follows a Python frame, `path(line): function`, up to the line of the next one: blanks may be part of its path.
+fn push_next_frame(redacted: &mut String, text: &str) {
+    const BETWEEN: &str = " + ";
+    let before = &text[..text.find(['/', '\\']).unwrap_or(text.len())];
+    let joined = before.rfind(BETWEEN).map(|at| at + BETWEEN.len());
+    let start = joined.or_else(|| Some(before.rfind(' ')? + 1)).unwrap_or(0);
     redacted.push_str(&text[..start]);
     redacted.push_str(last_part(&text[start..]));
     redacted.push_str(".py(");
@@ -78,7 +82,8 @@ mod tests {
             ("/home/ann/secret project/train.py(12): step", "train.py(12): step"),
             ("aten::mm", "aten::mm"),
             ("/a/x.py(1): f + /home/ann/my work/y.py(2): g in /data/z.bin", "x.py(1): f + y.py(2): g in z.bin"),
-            ("x.py(1): f + /home/ann/y.py(2): g", "x.py(1): f + y.py(2): g"),
+            ("my plan/x.py(1): f + their plan/y.py(2): g", "x.py(1): f + y.py(2): g"),
+            ("x.py(1): f, /home/ann/y.py(2): g", "x.py(1): f, y.py(2): g"),
             ("runs/ann/exp7/a.pt.trace.json.gz", "a.pt.trace.json.gz"),
             ("C:\\Users\\ann\\x.py(3): f", "x.py(3): f"),
             ("copy/fill at 3 GB/s", "copy/fill at 3 GB/s"),
