@@ -101,6 +101,7 @@ def test_fixes_are_measured_and_planned(try_fixes, tmp_path):
     assert {row["fix"] for row in history} == {"keep-cache", "no-steps"}
 
 
+@pytest.mark.clock  # What runs beside it may end in the middle.
 @pytest.mark.nightly
 def test_nothing_saves_nothing(try_fixes):
     words = ("--only", "nothing", "--with", "own.py", "--warmup", "3", "--iterations", "10", "--format", "json")
