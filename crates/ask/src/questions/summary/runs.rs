@@ -13,7 +13,8 @@ use crate::print::{Cell, Column, Columns, Role, Table, units};
 
 pub(super) const DEFINITIONS: &[Definition] = definitions! {
     "events", "Events" => "Events in the file, those of kinds that no table counts included.";
-    "mean_step_ns", "Mean step" => "Mean wall time of the recorded steps, with what recording costs.";
+    "mean_step_ns", "Mean step" =>
+        "The same for each trace of a folder: the mean wall time of its steps that are not partial (of all, if all are).";
     "gpu_utilization", "GPU utilization" => "Of the device of this trace that was busy longest: share of the steps during which a kernel ran.";
     "communicates_ns", "Communicates" =>
         "What a rank does nothing but communicate for, per step, of the device where that is most: waiting for ranks that \
